@@ -1,0 +1,66 @@
+package wire
+
+import "time"
+
+// RegisterRequest is the body of POST /dev/auth/register.
+type RegisterRequest struct {
+	Name     string `json:"name" bind:"required,min=1,max=120"`
+	Email    string `json:"email" bind:"required,min=3,max=254"`
+	Password string `json:"password" bind:"required,min=8,max=128,secret"`
+}
+
+// LoginRequest is the body of POST /dev/auth/login.
+type LoginRequest struct {
+	Email    string `json:"email" bind:"required,min=1,max=254"`
+	Password string `json:"password" bind:"required,min=1,max=128,secret"`
+}
+
+// Session answers register and login.
+type Session struct {
+	AccessToken string    `json:"access_token"`
+	TokenType   string    `json:"token_type"` // always "bearer"
+	ExpiresIn   int64     `json:"expires_in"` // seconds
+	Developer   Developer `json:"developer"`
+}
+
+// Developer is an account as its owner sees it.
+type Developer struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Email     string    `json:"email"`
+	Plan      string    `json:"plan"` // free, starter, pro, enterprise
+	OrgID     *string   `json:"org_id"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// GoogleClientID answers GET /dev/auth/google-client-id; null when Google sign-in is not configured.
+type GoogleClientID struct {
+	ClientID *string `json:"client_id"`
+}
+
+// Limits answers GET /dev/limits.
+type Limits struct {
+	Plan   string      `json:"plan"`
+	Day    DayLimit    `json:"day"`
+	Minute MinuteLimit `json:"minute"`
+	Apps   AppLimit    `json:"apps"`
+}
+
+// DayLimit is the day quota of the account, counted per UTC day over live keys and Darwin tokens.
+type DayLimit struct {
+	Limit     int64     `json:"limit"`
+	Used      int64     `json:"used"`
+	Remaining int64     `json:"remaining"`
+	ResetsAt  time.Time `json:"resets_at"`
+}
+
+// MinuteLimit is the plan's rate in calls per minute and key.
+type MinuteLimit struct {
+	Limit int64 `json:"limit"`
+}
+
+// AppLimit is how many apps the plan allows; a null limit is unlimited.
+type AppLimit struct {
+	Limit *int64 `json:"limit"`
+	Used  int64  `json:"used"`
+}
