@@ -1,0 +1,26 @@
+import { defineConfig } from "@playwright/test";
+
+// The browser is the system's Chromium: the test runner's own download is not needed. The stack under test is started by
+// bench/journey, which sets PORTAL_URL.
+export default defineConfig({
+  testDir: "e2e",
+  outputDir: "test-results",
+  reporter: [["list"]],
+  workers: 1,
+  timeout: 60_000,
+  use: {
+    baseURL: process.env.PORTAL_URL ?? "http://127.0.0.1:8080",
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+      ],
+    },
+  },
+});
