@@ -19,6 +19,7 @@ const (
 	KindKey      = "key"      // Body is a Principal
 	KindModel    = "model"    // Body is a Model
 	KindUpstream = "upstream" // Body is an UpstreamSpec
+	KindPool     = "pool"     // Body is a PoolSpec
 )
 
 // Change is one published record, or its removal when Gone.
@@ -35,7 +36,7 @@ type Model struct {
 	ID       string   `json:"id"`       // "Darwin"
 	Family   string   `json:"family"`   // one of the model families, "darwin"
 	Tasks    []string `json:"tasks"`    // what the model can be asked for through the direct endpoints
-	Upstream string   `json:"upstream"` // ID of the UpstreamSpec; empty means not configured
+	Upstream string   `json:"upstream"` // ID of the UpstreamSpec or the PoolSpec; empty means not configured
 	Setting  string   `json:"setting"`  // the setting that would configure it, named in the 503
 }
 
@@ -51,6 +52,11 @@ type UpstreamSpec struct {
 	Model      string `json:"model"`      // the name the upstream knows the model by
 	Credential string `json:"credential"` // name of a credential on the node; empty sends none
 	Simulator  bool   `json:"simulator"`  // a simulator: labelled wherever it shows, refuses live keys
+
+	// What the node does to protect the server and itself, whichever pools the server is in. Zero values mean the defaults.
+	Concurrency int     `json:"concurrency,omitempty"` // calls and streams at a time per node; 0 means no cap
+	Breaker     Breaker `json:"breaker,omitzero"`
+	Health      Health  `json:"health,omitzero"`
 }
 
 // Current is a configuration as a node serves by it: immutable, replaced as a whole.
@@ -58,4 +64,5 @@ type Current struct {
 	Cursor
 	Models    map[string]Model
 	Upstreams map[string]UpstreamSpec
+	Pools     map[string]PoolSpec // IDs are distinct from those of the upstreams; an upstream is also a pool of one
 }

@@ -14,8 +14,13 @@ import (
 	"time"
 )
 
+// doubledSignal is how long after the first signal another one is still taken for the same: timeout(1) and terminals signal
+// a process and then its group.
+const doubledSignal = time.Second
+
 // Main runs f until it returns and gives the exit code of the process: 0, or 1 after printing the error to errOut. The
-// context given to f ends with the first SIGINT or SIGTERM; the second one ends the process at once, with code 130.
+// context given to f ends with the first SIGINT or SIGTERM; one that comes more than a second later ends the process at
+// once, with code 130.
 func Main(errOut io.Writer, name string, f func(ctx context.Context) error) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -25,7 +30,9 @@ func Main(errOut io.Writer, name string, f func(ctx context.Context) error) int 
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		for first := time.Now(); time.Since(first) < doubledSignal; {
+			<-signals
+		}
 		os.Exit(130)
 	}()
 	if err := f(ctx); err != nil {

@@ -1,0 +1,105 @@
+package testkit_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"modelgate.internal/shared/testkit"
+)
+
+func TestEveryTestGetsADatabaseOfItsOwn(t *testing.T) {
+	const tests = 8
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	for i := range tests {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			address := testkit.Database(t)
+			execute(t, address, "CREATE TABLE mine (n INT)") // fails when it is not empty
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[address] {
+				t.Errorf("%s was given out twice", address)
+			}
+			seen[address] = true
+		})
+	}
+}
+
+func TestADatabaseEndsWithItsTest(t *testing.T) {
+	var address string
+	t.Run("test", func(t *testing.T) {
+		address = testkit.Database(t)
+		execute(t, address, "SELECT 1")
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if conn, err := pgconn.Connect(ctx, address); err == nil {
+		_ = conn.Close(ctx)
+		t.Error("the database is still there")
+	}
+}
+
+// TestTheServerEndsWithItsProcess runs this test binary again and looks for what it leaves.
+func TestTheServerEndsWithItsProcess(t *testing.T) {
+	if os.Getenv("DATABASE_URL") != "" {
+		t.Skip("DATABASE_URL names the server")
+	}
+	if os.Getenv("TESTKIT_TEST_INNER") != "" {
+		execute(t, testkit.Database(t), "SELECT 1")
+		fmt.Fprintln(os.Stderr, dirOf(t))
+		os.Exit(0) // no cleanup runs
+	}
+	inner := exec.Command(os.Args[0], "-test.run=^TestTheServerEndsWithItsProcess$")
+	inner.Env = append(os.Environ(), "TESTKIT_TEST_INNER=1")
+	out, err := inner.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dir := strings.TrimSpace(string(out))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		_, err := os.Stat(dir)
+		if os.IsNotExist(err) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is still there: %v", dir, err)
+		}
+	}
+	if ps, _ := exec.Command("pgrep", "-f", dir).Output(); len(ps) > 0 {
+		t.Errorf("processes are left: %s", ps)
+	}
+}
+
+// dirOf is the directory of this process's server.
+func dirOf(t *testing.T) string {
+	address := testkit.Database(t)
+	_, rest, found := strings.Cut(address, "host=")
+	if !found {
+		t.Fatalf("no socket in %s", address)
+	}
+	socket, _, _ := strings.Cut(rest, "&")
+	return strings.TrimSuffix(strings.ReplaceAll(socket, "%2F", "/"), "/socket")
+}
+
+func execute(t *testing.T, address, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}
