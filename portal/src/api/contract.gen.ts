@@ -1855,8 +1855,8 @@ export interface components {
              *     less_than_equal, datetime_parsing, value_error and so on.
              */
             type: string;
-            /** @description The value. Null when it is a secret. */
-            input?: unknown;
+            /** @description The value, shortened when it is long and hidden when it is a secret. */
+            input?: Record<string, never> | unknown[] | string | number | boolean | null;
             /** @description Bounds and allowed values. */
             ctx?: {
                 [key: string]: unknown;

@@ -76,7 +76,7 @@ function newKey(key: string): HTMLElement {
   return h(
     "div",
     { class: "fresh" },
-    h("p", {}, "Your new key. Keep it where your secrets are; the list below never shows it again."),
+    h("p", {}, "Your new key. Keep it where your secrets are; the list of keys never shows it again."),
     h("div", { class: "row" }, h("code", { class: "secret" }, key), copyButton(key, "Copy key")),
     tryIt(key),
   );

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/secret"
+	"modelgate.internal/shared/conf"
+	"modelgate.internal/shared/plane"
+)
+
+// Config is everything that an operator can set.
+type Config struct {
+	Listen           string      `yaml:"listen" conf:"listen" default:"127.0.0.1:8080" help:"address of the developer portal"`
+	InternalListen   string      `yaml:"internal_listen" conf:"internal_listen" default:"127.0.0.1:8083" help:"address for the gateway nodes"`
+	MetricsListen    string      `yaml:"metrics_listen" conf:"metrics_listen" default:"127.0.0.1:8084" help:"address of /metrics, /healthz, /readyz and /debug/pprof; keep it private"`
+	PublicURL        string      `yaml:"public_url" conf:"public_url" default:"http://127.0.0.1:8080" help:"how browsers reach the portal"`
+	GatewayURL       string      `yaml:"gateway_url" conf:"gateway_url" default:"http://127.0.0.1:8081" help:"how callers reach the gateway"`
+	DarwinURL        string      `yaml:"darwin_url" conf:"darwin_url" default:"http://127.0.0.1:8082" help:"how callers reach the gateway's host for Darwin tokens"`
+	DatabaseURL      conf.Secret `yaml:"database_url" conf:"database_url" help:"postgres:// address of CockroachDB or PostgreSQL"`
+	KeyEncryptionKey conf.Secret `yaml:"key_encryption_key" conf:"key_encryption_key" help:"seals API keys at rest: 32 bytes in base64, one key a line, the current one first"`
+	KeyPepper        conf.Secret `yaml:"key_pepper" conf:"key_pepper" help:"tags API keys: as key_encryption_key"`
+	SessionKey       conf.Secret `yaml:"session_key" conf:"session_key" help:"signs portal sessions: as key_encryption_key"`
+	JoinToken        conf.Secret `yaml:"join_token" conf:"join_token" help:"lets gateway nodes join; without it none can"`
+	GoogleClientID   string      `yaml:"google_client_id" conf:"google_client_id" help:"client id for sign-in with Google; empty turns it off"`
+	LogLevel         string      `yaml:"log_level" conf:"log_level" default:"info" help:"debug, info, warn or error"`
+	LogFormat        string      `yaml:"log_format" conf:"log_format" default:"json" help:"json or text"`
+
+	Models    []model    `yaml:"models"`    // what callers can name, in the file only
+	Upstreams []upstream `yaml:"upstreams"` // the model servers behind them, in the file only
+}
+
+// model is a [plane.Model] as it is written in the file.
+type model struct {
+	ID       string   `yaml:"id"`
+	Family   string   `yaml:"family"`
+	Tasks    []string `yaml:"tasks"`
+	Upstream string   `yaml:"upstream"`
+	Setting  string   `yaml:"setting"`
+}
+
+// upstream is a [plane.UpstreamSpec] as it is written in the file.
+type upstream struct {
+	ID         string `yaml:"id"`
+	Dialect    string `yaml:"dialect"`
+	BaseURL    string `yaml:"base_url"`
+	Model      string `yaml:"model"`
+	Credential string `yaml:"credential"`
+	Simulator  bool   `yaml:"simulator"`
+}
+
+func (c *Config) models() []plane.Model {
+	models := make([]plane.Model, len(c.Models))
+	for i, m := range c.Models {
+		models[i] = plane.Model{ID: m.ID, Family: m.Family, Tasks: m.Tasks, Upstream: m.Upstream, Setting: m.Setting}
+	}
+	return models
+}
+
+func (c *Config) upstreams() []plane.UpstreamSpec {
+	upstreams := make([]plane.UpstreamSpec, len(c.Upstreams))
+	for i, u := range c.Upstreams {
+		upstreams[i] = plane.UpstreamSpec{
+			ID: u.ID, Dialect: u.Dialect, BaseURL: u.BaseURL, Model: u.Model, Credential: u.Credential, Simulator: u.Simulator,
+		}
+	}
+	return upstreams
+}
+
+// secrets are the secrets of the configuration, read.
+type secrets struct {
+	vault     *secret.Vault
+	signer    *account.Signer
+	peppers   [][]byte
+	joinToken string // empty when nodes cannot join
+}
+
+// readSecrets reads all secrets but the database's address and reports everything that is wrong with them at once.
+func (c *Config) readSecrets() (secrets, error) {
+	var (
+		s    secrets
+		errs []error
+	)
+	keys := func(name string, from conf.Secret) [][]byte {
+		text, err := value(name, from)
+		var parsed [][]byte
+		if err == nil {
+			if parsed, err = secret.Parse(text); err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		errs = append(errs, err)
+		return parsed
+	}
+	var err error
+	if kek := keys("key_encryption_key", c.KeyEncryptionKey); kek != nil {
+		s.vault, err = secret.NewVault(kek)
+		errs = append(errs, err)
+	}
+	if session := keys("session_key", c.SessionKey); session != nil {
+		s.signer, err = account.NewSigner(session)
+		errs = append(errs, err)
+	}
+	s.peppers = keys("key_pepper", c.KeyPepper)
+	if c.JoinToken.IsSet() {
+		s.joinToken, err = value("join_token", c.JoinToken)
+		errs = append(errs, err)
+	}
+	return s, errors.Join(errs...)
+}
+
+func value(name string, from conf.Secret) (string, error) {
+	if !from.IsSet() {
+		return "", fmt.Errorf("%s is not set", name)
+	}
+	text, err := from.Value()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
+// checkURLs reports addresses that nobody could use.
+func (c *Config) checkURLs() error {
+	var errs []error
+	for name, text := range map[string]string{"public_url": c.PublicURL, "gateway_url": c.GatewayURL, "darwin_url": c.DarwinURL} {
+		u, err := url.Parse(text)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || (u.Path != "" && u.Path != "/") {
+			errs = append(errs, fmt.Errorf("%s: %q is not of the form https://host or http://host:port", name, text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// print says what is set, of secrets only where they come from.
+func (c *Config) print(w io.Writer) {
+	for _, line := range []struct {
+		name  string
+		value any
+	}{
+		{"listen", c.Listen},
+		{"internal_listen", c.InternalListen},
+		{"metrics_listen", c.MetricsListen},
+		{"public_url", c.PublicURL},
+		{"gateway_url", c.GatewayURL},
+		{"darwin_url", c.DarwinURL},
+		{"database_url", c.DatabaseURL},
+		{"key_encryption_key", c.KeyEncryptionKey},
+		{"key_pepper", c.KeyPepper},
+		{"session_key", c.SessionKey},
+		{"join_token", c.JoinToken},
+		{"google_client_id", c.GoogleClientID},
+		{"log_level", c.LogLevel},
+		{"log_format", c.LogFormat},
+		{"models", len(c.Models)},
+		{"upstreams", len(c.Upstreams)},
+	} {
+		fmt.Fprintf(w, "%-20s %v\n", line.name, line.value)
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/api"
+	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/ingest"
+	"modelgate.internal/controlplane/internal/ledger"
+	"modelgate.internal/controlplane/internal/node"
+	"modelgate.internal/controlplane/internal/nodeapi"
+	"modelgate.internal/controlplane/internal/publish"
+	"modelgate.internal/controlplane/internal/server"
+	"modelgate.internal/controlplane/internal/store"
+	"modelgate.internal/controlplane/internal/web"
+	"modelgate.internal/shared/obs"
+	"modelgate.internal/shared/run"
+)
+
+// Bounds of the process.
+const (
+	startPause        = time.Second      // between attempts to reach the database at the start
+	internalHeader    = 5 * time.Second  // for a node to send the head of a request
+	internalIdle      = 2 * time.Minute  // of a node's connection between requests
+	internalShutdown  = 10 * time.Second // for uploads in progress when the process stops
+	metricsShutdown   = time.Second
+	readyDeadline     = 3 * time.Second // for the database to answer a readiness probe
+	internalHeaderMax = 16 << 10        // bytes
+)
+
+// serve runs the control plane until ctx ends. While the database is away or not migrated at the start it waits, alive but
+// not ready.
+func (e *env) serve(ctx context.Context) error {
+	if err := e.cfg.checkURLs(); err != nil {
+		return err
+	}
+	keys, err := e.cfg.readSecrets()
+	if err != nil {
+		return err
+	}
+	//nolint:contextcheck // the group's context takes over: it ends with ctx, and with a part that fails
+	return e.serveIn(run.NewGroup(ctx, e.log), keys)
+}
+
+// serveIn starts everything in the group and waits for its end.
+func (e *env) serveIn(g *run.Group, keys secrets) error {
+	var current atomic.Pointer[store.Store]
+	reg := obs.Registry("controlplane")
+	metrics := &http.Server{
+		Handler:           obs.Handler(reg, func() error { return ready(g.Context(), current.Load()) }),
+		ReadHeaderTimeout: internalHeader,
+	}
+	if err := e.listen(g, "metrics", e.cfg.MetricsListen, metrics, metricsShutdown); err != nil {
+		return err
+	}
+	s, err := e.await(g.Context())
+	if err == nil && s != nil {
+		defer s.Close()
+		current.Store(s)
+		err = e.start(g, s, keys, reg)
+	}
+	if err != nil {
+		g.Go("start", func(context.Context) error { return err })
+	}
+	return g.Wait()
+}
+
+// ready is the readiness of the process.
+func ready(ctx context.Context, s *store.Store) error {
+	if s == nil {
+		return errors.New("the database has not been reached yet, or is not migrated")
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyDeadline)
+	defer cancel()
+	return s.Ready(ctx)
+}
+
+// await opens the database, as soon as it answers and is migrated. It returns nil when ctx ends before.
+func (e *env) await(ctx context.Context) (*store.Store, error) {
+	if _, err := value("database_url", e.cfg.DatabaseURL); err != nil {
+		return nil, err
+	}
+	said := ""
+	for {
+		s, err := e.open(ctx)
+		if err == nil {
+			return s, nil
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			said = text
+			e.log.Warn("waiting for the database", slog.Any("err", err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil //nolint:nilnil // asked to stop before there was a store, which is no failure
+		case <-time.After(startPause):
+		}
+	}
+}
+
+// start puts the parts together, in the order of who needs whom.
+func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.Registry) error {
+	publisher := publish.New(s, publish.Options{KeyPeppers: keys.peppers, Log: e.log, Now: time.Now})
+	version, err := publisher.Catalog(g.Context(), e.cfg.models(), e.cfg.upstreams())
+	if err != nil {
+		return err
+	}
+	if err := registerGauges(reg, s, publisher); err != nil {
+		return err
+	}
+	g.Go("publisher", publisher.Run)
+	g.Go("config history", publisher.Keep)
+	g.Go("housekeeping", s.Housekeep)
+	if err := e.startInternal(g, s, publisher, keys.joinToken, reg); err != nil {
+		return err
+	}
+	if err := e.startPublic(g, s, keys, reg); err != nil {
+		return err
+	}
+	e.log.Info("serving", slog.String("portal", e.cfg.Listen), slog.String("internal", e.cfg.InternalListen),
+		slog.String("metrics", e.cfg.MetricsListen), slog.Uint64("config_version", uint64(version)), slog.String("build", obs.Version()))
+	return nil
+}
+
+// startInternal serves the gateway nodes.
+func (e *env) startInternal(g *run.Group, s *store.Store, publisher *publish.Publisher, joinToken string, reg *prometheus.Registry) error {
+	registry, err := node.NewRegistry(s, joinToken, e.log)
+	if err != nil {
+		return err
+	}
+	receiver, err := ingest.NewReceiver(s, e.log, reg)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{
+		Handler: nodeapi.Handler(nodeapi.Options{
+			Nodes: registry, Publisher: publisher, Receiver: receiver, Log: e.log, Now: time.Now,
+		}),
+		ReadHeaderTimeout: internalHeader, IdleTimeout: internalIdle, MaxHeaderBytes: internalHeaderMax,
+		ErrorLog: slog.NewLogLogger(e.log.Handler(), slog.LevelDebug),
+	}
+	return e.listen(g, "internal", e.cfg.InternalListen, srv, internalShutdown)
+}
+
+// startPublic serves developers.
+func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, reg *prometheus.Registry) error {
+	passwords, err := account.NewPasswords(account.DefaultCost())
+	if err != nil {
+		return err
+	}
+	portal, built := web.Portal()
+	if !built {
+		e.log.Warn("this build has no portal bundle, a page that says so is served in its place")
+	}
+	handlers, err := api.New(api.Config{
+		Accounts: &account.Accounts{
+			Store: s, Passwords: passwords, Signer: keys.signer, Throttle: account.NewThrottle(time.Now), Log: e.log, Now: time.Now,
+		},
+		Apps:   &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now},
+		Usage:  &ledger.Ledger{Store: s},
+		Portal: portal, GoogleClientID: e.cfg.GoogleClientID,
+		PublicURL: e.cfg.PublicURL, GatewayURL: e.cfg.GatewayURL, DarwinURL: e.cfg.DarwinURL, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	counts, err := newHTTPMetrics(reg)
+	if err != nil {
+		return err
+	}
+	h := server.New(handlers, server.Options{
+		Log: e.log, Observe: counts.observe, PublicURL: e.cfg.PublicURL, GatewayURL: e.cfg.GatewayURL, Now: time.Now,
+	})
+	return e.listen(g, "portal", e.cfg.Listen, server.HTTP(h, e.log), server.ShutdownTimeout)
+}
+
+// listen serves on an address until the group stops.
+func (e *env) listen(g *run.Group, name, address string, srv *http.Server, limit time.Duration) error {
+	l, err := (&net.ListenConfig{}).Listen(g.Context(), "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for %s: %w", name, err)
+	}
+	g.Go(name, func(context.Context) error {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.OnStop(name, limit, srv.Shutdown)
+	return nil
+}

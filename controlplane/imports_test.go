@@ -1,0 +1,25 @@
+package controlplane_test
+
+import (
+	"testing"
+
+	"modelgate.internal/shared/testkit"
+)
+
+// The table says who may know whom. Domain packages state what they need of storage; store fulfils it and is the only
+// one that knows the database. HTTP stays at the edge.
+func TestImportTable(t *testing.T) {
+	shared := "modelgate.internal/shared/..."
+	database := []string{"github.com/jackc/pgx/...", "github.com/cockroachdb/...", "github.com/pressly/...", "database/sql"}
+	edge := []string{"internal/api/...", "internal/server/...", "internal/nodeapi/...", "internal/store/..."}
+	testkit.Imports(t, []testkit.Rule{
+		{Packages: []string{"internal/plan", "internal/secret"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http", "log/slog")},
+		{Packages: []string{"internal/account"}, Ours: []string{shared, "internal/plan"}, Never: append(append(database, edge...), "net/http")},
+		{Packages: []string{"internal/app"}, Ours: []string{shared, "internal/plan", "internal/secret"}, Never: append(append(database, edge...), "net/http")},
+		{Packages: []string{"internal/publish", "internal/ingest", "internal/ledger", "internal/node"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http")},
+		{Packages: []string{"internal/store"}, Never: []string{"net/http", "internal/api", "internal/server", "internal/nodeapi"}},
+		{Packages: []string{"internal/api", "internal/server", "internal/nodeapi", "internal/web"}, Never: append(database, "internal/store")},
+	})
+}
+
+func TestPackageDocs(t *testing.T) { testkit.PackageDocs(t) }

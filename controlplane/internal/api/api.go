@@ -1,0 +1,154 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/bind"
+	"modelgate.internal/shared/wire"
+)
+
+// Usage is what the handlers ask of the ledger.
+type Usage interface {
+	// Usage is the usage of an app over the last days UTC days, today included.
+	Usage(ctx context.Context, appID string, days int, now time.Time) (wire.AppUsage, error)
+	// DayUsed is how much of the day quota an account has used on the UTC day of now.
+	DayUsed(ctx context.Context, accountID string, now time.Time) (int64, error)
+}
+
+// Config is what the interface is made of.
+type Config struct {
+	Accounts       *account.Accounts
+	Apps           *app.Apps
+	Usage          Usage
+	Portal         fs.FS  // with index.html
+	GoogleClientID string // empty when sign-in with Google is not configured
+	PublicURL      string
+	GatewayURL     string
+	DarwinURL      string
+	Now            func() time.Time
+}
+
+// API holds the handlers.
+type API struct {
+	Config
+	document document
+	portal   []byte // index.html, filled in
+}
+
+// New returns the handlers. An error means that something embedded is broken.
+func New(c Config) (*API, error) {
+	a := &API{Config: c}
+	var err error
+	if a.document, err = newDocument(); err != nil {
+		return nil, err
+	}
+	if a.portal, err = portalPage(c.Portal, c.GatewayURL); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Handler answers a request. A returned error is written as the contract says; nothing may have been written then.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Developer is who a request is from, for the log. The server puts it into the request's context.
+type Developer struct{ ID string }
+
+type developerKey struct{}
+
+// WithDeveloper returns a context in which handlers note the developer they recognized.
+func WithDeveloper(ctx context.Context, d *Developer) context.Context {
+	return context.WithValue(ctx, developerKey{}, d)
+}
+
+// signedIn makes a handler of one that needs to know the developer.
+func (a *API) signedIn(h func(w http.ResponseWriter, r *http.Request, developerID string) error) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, err := a.Accounts.Authenticate(r.Context(), bearer(r))
+		if err != nil {
+			return err
+		}
+		if d, ok := r.Context().Value(developerKey{}).(*Developer); ok {
+			d.ID = id
+		}
+		return h(w, r, id)
+	}
+}
+
+// bearer is the token of the Authorization header, or empty.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// remote is the address of the client without its port.
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// readBody returns the body, which may have up to limit bytes.
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, apierr.New(apierr.TooLarge, fmt.Sprintf("The body is larger than %d bytes.", limit))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, apierr.New(apierr.Timeout, "The body did not arrive in time.").Because(err)
+	}
+	if err != nil {
+		return nil, apierr.New(apierr.BadRequest, "The body could not be read.").Because(err)
+	}
+	return body, nil
+}
+
+// readJSON fills dst from the body.
+func readJSON(r *http.Request, dst any) error {
+	body, err := readBody(r, BodyBytesMax)
+	if err != nil {
+		return err
+	}
+	return bind.JSON(body, dst)
+}
+
+// writeJSON answers 200.
+func writeJSON(w http.ResponseWriter, v any) error {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if w.Header().Get("Cache-Control") == "" {
+		w.Header().Set("Cache-Control", "no-cache, private")
+	}
+	w.Write(bytes.TrimSuffix(body.Bytes(), []byte("\n"))) //nolint:errcheck // the client has gone
+	return nil
+}
+
+// writeSecret answers 200 with something that nobody may keep.
+func writeSecret(w http.ResponseWriter, v any) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return writeJSON(w, v)
+}

@@ -1,0 +1,211 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"modelgate.internal/shared/plane"
+)
+
+// Store keeps what is counted.
+type Store interface {
+	// ApplyUsage calls decide with the number of the record that is expected next from the incarnation of the node, 1 for a new
+	// one, and stores the delta that it returns, all in one transaction. Without a delta or with an error nothing is stored.
+	// decide may run several times. It returns the number expected afterwards.
+	ApplyUsage(ctx context.Context, nodeID, incarnation string, at time.Time, decide func(next uint64) (*Delta, error)) (uint64, error)
+	// RejectSegment keeps a segment that cannot be read, or counts that it came again.
+	RejectSegment(ctx context.Context, nodeID, incarnation string, at time.Time, r Rejected) error
+}
+
+// Delta is what some records of a node add to what is stored. Its lists are in the order of their identities, so that two
+// transactions that change the same rows do so in the same order.
+type Delta struct {
+	Next     uint64 // expected after these records
+	Hours    []Rollup
+	Days     []Rollup
+	Accounts []AccountDay
+	Apps     []AppCalls
+	Keys     []KeyUse
+	Rejected []Rejected
+}
+
+// Rollup is the usage of one hour or day that has everything else in common.
+type Rollup struct {
+	RollupID
+	Calls, Errors, TokensIn, TokensOut int64
+}
+
+// RollupID is what the calls of a rollup have in common.
+type RollupID struct {
+	App     uuid.UUID // nil for Darwin tokens
+	Bucket  int64     // start in Unix seconds
+	Key     uuid.UUID
+	Account uuid.UUID
+	Model   string
+	Task    string
+	Status  int
+	Source  string
+}
+
+// AccountDay is how many calls count against the quota of an account on a UTC day.
+type AccountDay struct {
+	Account uuid.UUID
+	Day     int64 // start in Unix seconds
+	Calls   int64
+}
+
+// AppCalls is how many calls of an app were counted.
+type AppCalls struct {
+	App   uuid.UUID
+	Calls int64
+}
+
+// KeyUse is when a key was used last.
+type KeyUse struct {
+	Key uuid.UUID
+	At  time.Time
+}
+
+// Rejected is a record that cannot be counted, or a whole segment that cannot be read; then Seq is the segment's number.
+type Rejected struct {
+	Seq    uint64
+	Whole  bool
+	Reason string
+	Body   []byte
+}
+
+const (
+	hourSeconds = 3600
+	daySeconds  = 86_400
+)
+
+// sum adds up records at the time now.
+func sum(lines []line, now time.Time) *Delta {
+	var (
+		d        Delta
+		hours    = make(map[RollupID]*Rollup)
+		days     = make(map[RollupID]*Rollup)
+		accounts = make(map[AccountDay]int64)
+		apps     = make(map[uuid.UUID]int64)
+		keys     = make(map[uuid.UUID]time.Time)
+	)
+	for i := range lines {
+		l := &lines[i]
+		if l.bad != nil {
+			d.Rejected = append(d.Rejected, *l.bad)
+			continue
+		}
+		at := l.at.Unix()
+		id := l.id
+		id.Bucket = at - at%hourSeconds
+		r := hours[id]
+		if r == nil {
+			r = &Rollup{RollupID: id}
+			hours[id] = r
+		}
+		r.Calls++
+		r.TokensIn += l.tokensIn
+		r.TokensOut += l.tokensOut
+		if l.failed {
+			r.Errors++
+		}
+		if l.counts {
+			accounts[AccountDay{Account: id.Account, Day: at - at%daySeconds}]++
+		}
+		apps[id.App]++
+		if used := earlier(l.at, now); used.After(keys[id.Key]) {
+			keys[id.Key] = used
+		}
+	}
+	for id, r := range hours {
+		id.Bucket -= id.Bucket % daySeconds
+		day := days[id]
+		if day == nil {
+			day = &Rollup{RollupID: id}
+			days[id] = day
+		}
+		day.Calls += r.Calls
+		day.Errors += r.Errors
+		day.TokensIn += r.TokensIn
+		day.TokensOut += r.TokensOut
+	}
+	d.Hours, d.Days = inOrder(hours), inOrder(days)
+	for a, n := range accounts {
+		d.Accounts = append(d.Accounts, AccountDay{a.Account, a.Day, n})
+	}
+	slices.SortFunc(d.Accounts, func(a, b AccountDay) int {
+		return cmp.Or(bytes.Compare(a.Account[:], b.Account[:]), cmp.Compare(a.Day, b.Day))
+	})
+	for app, n := range apps {
+		d.Apps = append(d.Apps, AppCalls{app, n})
+	}
+	slices.SortFunc(d.Apps, func(a, b AppCalls) int { return bytes.Compare(a.App[:], b.App[:]) })
+	for key, at := range keys {
+		d.Keys = append(d.Keys, KeyUse{key, at})
+	}
+	slices.SortFunc(d.Keys, func(a, b KeyUse) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	return &d
+}
+
+func inOrder(rollups map[RollupID]*Rollup) []Rollup {
+	list := make([]Rollup, 0, len(rollups))
+	for r := range maps.Values(rollups) {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b Rollup) int {
+		return cmp.Or(
+			bytes.Compare(a.App[:], b.App[:]), cmp.Compare(a.Bucket, b.Bucket), bytes.Compare(a.Key[:], b.Key[:]),
+			bytes.Compare(a.Account[:], b.Account[:]), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task),
+			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source),
+		)
+	})
+	return list
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// failed reports whether a call ended with a status of 400 or more or broke off. A client that leaves is no error.
+func failed(r *plane.UsageRecord) bool {
+	switch r.End {
+	case plane.EndDone, plane.EndClientGone:
+		return r.Status >= 400
+	default:
+		return true
+	}
+}
+
+// counts reports whether a call counts against the day quota of its account: it was made with a live key or a Darwin
+// token, it was admitted, and it did not fail for reasons of ours before an answer began, in which case the gateway gave
+// the call back.
+func counts(r *plane.UsageRecord) bool {
+	if r.Sandbox || r.Status == 429 || r.End == plane.EndRefused {
+		return false
+	}
+	ours := r.Status == 500 || r.Status == 502 || r.Status == 503
+	return !ours || r.End != plane.EndFailed
+}
+
+// claimed reports whether the model and the task of a record are only what the client wrote: it was refused for what it
+// asked. They are not kept, since anyone could fill the rollups with made-up names.
+func claimed(r *plane.UsageRecord) bool {
+	if r.End != plane.EndRefused {
+		return false
+	}
+	switch r.Status {
+	case 400, 404, 405, 413, 422:
+		return true
+	default:
+		return false
+	}
+}

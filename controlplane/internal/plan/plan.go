@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/key"
+	"modelgate.internal/shared/plane"
+)
+
+// Plan is one row of the plan table.
+type Plan struct {
+	ID, Name    string
+	CallsPerDay int64 // of an account, live keys and Darwin tokens together
+	PerMinute   int64 // calls per minute of one key
+	Apps        int64 // 0 is unlimited
+}
+
+// IDs of the plans.
+const (
+	Free       = "free"
+	Starter    = "starter"
+	Pro        = "pro"
+	Enterprise = "enterprise"
+)
+
+// All returns the plans, smallest first.
+func All() []Plan {
+	return []Plan{
+		{ID: Free, Name: "Free", CallsPerDay: 100, PerMinute: 30, Apps: 2},
+		{ID: Starter, Name: "Starter", CallsPerDay: 2_000, PerMinute: 120, Apps: 5},
+		{ID: Pro, Name: "Pro", CallsPerDay: 10_000, PerMinute: 500, Apps: 20},
+		{ID: Enterprise, Name: "Enterprise", CallsPerDay: 100_000, PerMinute: 5_000, Apps: 0},
+	}
+}
+
+// ByID returns the plan with the id, and false if there is none.
+func ByID(id string) (Plan, bool) {
+	for _, p := range All() {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Plan{}, false
+}
+
+// Terms are what an account may do: its plan and what an operator set differently.
+type Terms struct {
+	AccountID string // the developer
+	Plan      string // id of a plan; any other counts as Free
+	PerMinute *int64 // calls per minute of one key instead of the plan's; nil keeps the plan's
+	PerDay    *int64 // calls per day of the account instead of the plan's; nil keeps the plan's
+}
+
+func (t Terms) plan() Plan {
+	if p, ok := ByID(t.Plan); ok {
+		return p
+	}
+	p, _ := ByID(Free)
+	return p
+}
+
+// MinuteLimit is how many calls per minute one key may make.
+func (t Terms) MinuteLimit() int64 {
+	if t.PerMinute != nil {
+		return *t.PerMinute
+	}
+	return t.plan().PerMinute
+}
+
+// DayLimit is how many calls per UTC day the account may make.
+func (t Terms) DayLimit() int64 {
+	if t.PerDay != nil {
+		return *t.PerDay
+	}
+	return t.plan().CallsPerDay
+}
+
+// AppLimit is how many apps the account may have; 0 is unlimited.
+func (t Terms) AppLimit() int64 { return t.plan().Apps }
+
+// AllowApp returns nil if an account that has the given number of apps may have one more, else a 403 that says why not.
+func (t Terms) AllowApp(have int64) error {
+	p := t.plan()
+	if p.Apps == 0 || have < p.Apps {
+		return nil
+	}
+	return apierr.New(apierr.Forbidden, fmt.Sprintf(
+		"The %s plan allows %d apps and you have %d. Delete one or change to a larger plan.", p.Name, p.Apps, have))
+}
+
+// Limits are the limits that a key carries. A Darwin token belongs to no app; test keys do not count against the day
+// quota.
+func (t Terms) Limits(kind key.Kind, keyID, appID string, appPerMinute int64) []plane.Limit {
+	limits := []plane.Limit{{
+		Name: plane.LimitKeyMinute, Bucket: "key/" + keyID + "/minute", Max: t.MinuteLimit(), Window: time.Minute,
+	}}
+	if kind == key.Live || kind == key.Test {
+		limits = append(limits, plane.Limit{
+			Name: plane.LimitAppMinute, Bucket: "app/" + appID + "/minute", Max: appPerMinute, Window: time.Minute,
+		})
+	}
+	if kind == key.Live || kind == key.Darwin {
+		limits = append(limits, plane.Limit{
+			Name: plane.LimitAccountDay, Bucket: "account/" + t.AccountID + "/day", Max: t.DayLimit(),
+			Window: 24 * time.Hour, Daily: true,
+		})
+	}
+	return limits
+}

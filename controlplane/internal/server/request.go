@@ -1,0 +1,209 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"modelgate.internal/controlplane/internal/api"
+	"modelgate.internal/shared/apierr"
+)
+
+type server struct {
+	o      Options
+	mux    *http.ServeMux
+	policy string
+	https  bool
+}
+
+// line is what the log says about a request.
+type line struct {
+	id        string
+	operation string
+	developer api.Developer
+	err       error
+}
+
+type lineKey struct{}
+
+// ServeHTTP is the way of every request.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := s.o.Now()
+	l := &line{id: requestID(r), operation: "none"}
+	out := &answer{ResponseWriter: w}
+	s.headers(out.Header(), l.id)
+	ctx, cancel := context.WithTimeout(r.Context(), RequestTimeout)
+	defer cancel()
+	r = r.WithContext(api.WithDeveloper(context.WithValue(ctx, lineKey{}, l), &l.developer))
+	r.Body = http.MaxBytesReader(w, r.Body, api.BodyBytesMax+1) // the handlers say what is too much; this is for those that do not read
+	s.serve(out, r, l)
+	s.log(r, l, out, s.o.Now().Sub(began))
+}
+
+// serve finds the handler and answers what none is there for.
+func (s *server) serve(w *answer, r *http.Request, l *line) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			if w.status == 0 {
+				writeError(w, l.err)
+			}
+		}
+	}()
+	h, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	probe := &answer{ResponseWriter: discard{http.Header{}}} // the mux knows which it is, but says so in plain text
+	h.ServeHTTP(probe, r)
+	err := apierr.New(apierr.NotFound, "There is nothing at this address.")
+	if probe.status == http.StatusMethodNotAllowed {
+		allow := probe.Header().Get("Allow")
+		w.Header().Set("Allow", allow)
+		err = apierr.New(apierr.NotAllowed, fmt.Sprintf("%s is not possible here. Possible: %s.", r.Method, allow))
+	}
+	writeError(w, err)
+}
+
+func (s *server) handle(pattern, operation string, h api.Handler) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		l, ok := r.Context().Value(lineKey{}).(*line)
+		if !ok {
+			panic("BUG: server: a request without its line")
+		}
+		l.operation = operation
+		if l.err = h(w, r); l.err != nil {
+			writeError(w, l.err)
+		}
+	})
+}
+
+// writeError answers as the contract says.
+func writeError(w http.ResponseWriter, err error) {
+	status, body := apierr.Wire(err)
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	if seconds, ok := apierr.From(err).RetrySeconds(); ok {
+		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status)
+	w.Write(body) //nolint:errcheck // the client has gone
+}
+
+// headers are those of every answer.
+func (s *server) headers(h http.Header, id string) {
+	h.Set("X-Request-Id", id)
+	h.Set("Content-Security-Policy", s.policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Permissions-Policy", "camera=(self), microphone=(self), geolocation=()")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if s.https {
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+	}
+}
+
+// portalPolicy lets the portal load nothing from elsewhere and call nothing but its own origin and the gateway.
+func portalPolicy(gatewayURL string) string {
+	connect := "'self'"
+	if gatewayURL != "" && !strings.ContainsAny(gatewayURL, " ;,'\"") {
+		connect += " " + gatewayURL
+	}
+	return "default-src 'self'; connect-src " + connect + "; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}
+
+// log writes the one line of a request. Paths hold nothing secret and are logged by operation; queries can, and are not.
+func (s *server) log(r *http.Request, l *line, w *answer, took time.Duration) {
+	status := w.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if s.o.Observe != nil {
+		s.o.Observe(l.operation, status, took)
+	}
+	level := slog.LevelInfo
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", l.id), slog.String("method", r.Method), slog.String("operation", l.operation),
+		slog.Int("status", status), slog.Int64("bytes", w.bytes), slog.Duration("took", took), slog.String("remote", host),
+	}
+	if l.developer.ID != "" {
+		attrs = append(attrs, slog.String("developer_id", l.developer.ID))
+	}
+	if l.err != nil {
+		attrs = append(attrs, slog.String("err", l.err.Error()))
+		if status >= http.StatusInternalServerError && status != http.StatusNotImplemented {
+			level = slog.LevelError
+		}
+		if errors.Is(l.err, context.Canceled) {
+			level = slog.LevelInfo
+		}
+	}
+	s.o.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// requestID is the client's own id if it is usable, else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	usable := id != "" && len(id) <= RequestIDMax && !strings.ContainsFunc(id, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
+	})
+	if usable {
+		return id
+	}
+	return uuid.NewString()
+}
+
+// answer remembers what was answered.
+type answer struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	n, err := a.ResponseWriter.Write(b)
+	a.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// discard is a ResponseWriter for an answer that nobody gets.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}

@@ -1,0 +1,312 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/api"
+	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/secret"
+	"modelgate.internal/controlplane/internal/server"
+	"modelgate.internal/controlplane/internal/store"
+	"modelgate.internal/controlplane/internal/web"
+	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/testkit"
+	"modelgate.internal/shared/wire"
+)
+
+// stack is a control plane on a database of its own.
+type stack struct {
+	http.Handler
+	api    *api.API
+	store  *store.Store
+	signer *account.Signer
+	log    *safeBuffer
+	other  names  // the developer whose things the others cannot see
+	last   string // operation of the last answer, for tests that make one request at a time
+}
+
+// safeBuffer may be written by several goroutines.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// fixedUsage stands for the ledger.
+type fixedUsage struct{}
+
+func (fixedUsage) Usage(_ context.Context, appID string, days int, _ time.Time) (wire.AppUsage, error) {
+	return wire.AppUsage{
+		AppID: appID, Days: days, Totals: wire.Counters{Calls: 3, Errors: 1}, Series: []wire.UsagePoint{}, ByKey: []wire.KeyUsage{},
+		ByModel: []wire.ModelUsage{}, ByTask: []wire.TaskUsage{}, ByStatus: []wire.StatusUsage{},
+	}, nil
+}
+
+func (fixedUsage) DayUsed(context.Context, string, time.Time) (int64, error) { return 12, nil }
+
+func newStack(t *testing.T) *stack {
+	t.Helper()
+	log := &safeBuffer{}
+	logger := slog.New(slog.NewJSONHandler(log, nil))
+	s, err := store.Open(t.Context(), testkit.Database(t), logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	passwords, err := account.NewPasswords(account.Cost{MemoryKiB: 64, Iterations: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := bytes.Repeat([]byte{7}, secret.KeyBytes)
+	signer, err := account.NewSigner([][]byte{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vault, err := secret.NewVault([][]byte{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	portal, _ := web.Portal()
+	began := time.Now() // the throttle's clock stands still, so that a slow machine changes nothing
+	a, err := api.New(api.Config{
+		Accounts: &account.Accounts{
+			Store: s, Passwords: passwords, Signer: signer, Throttle: account.NewThrottle(func() time.Time { return began }), Log: logger, Now: time.Now,
+		},
+		Apps:  &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now},
+		Usage: fixedUsage{}, Portal: portal, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example",
+		DarwinURL: "http://darwin.example", Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stack{api: a, store: s, signer: signer, log: log}
+	st.Handler = server.New(a, server.Options{
+		Log: logger, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example", Now: time.Now,
+		Observe: func(operation string, _ int, _ time.Duration) { st.last = operation },
+	})
+	return st
+}
+
+// do makes one request; body may be nil, a string or something to encode.
+func (s *stack) do(t *testing.T, method, path, token string, body any) *httptest.ResponseRecorder {
+	t.Helper()
+	var text []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		text = []byte(b)
+	default:
+		var err error
+		if text, err = json.Marshal(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(text))
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	r.RemoteAddr = fmt.Sprintf("203.0.%d.1:1", rand.N(256)) // not all of one network, for the throttle
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// must makes a request that succeeds and decodes the answer.
+func must[T any](t *testing.T, s *stack, method, path, token string, body any) T {
+	t.Helper()
+	w := s.do(t, method, path, token, body)
+	var v T
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestRoutesAndContract holds routes and the marks of the document together, both ways.
+func TestRoutesAndContract(t *testing.T) {
+	s := newStack(t)
+	built, planned := s.api.Routes(), s.api.Planned()
+	name := func(method, path, id string) string { return method + " " + path + " " + id }
+	var have []string
+	for _, r := range built {
+		have = append(have, name(r.Method, r.Path, r.OperationID))
+	}
+	ops, err := contract.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secured := make(map[string]bool)
+	var want []string
+	for _, op := range ops {
+		if op.Plane == contract.PlaneControl && !op.Planned {
+			want = append(want, name(op.Method, op.Path, op.ID))
+			secured[op.ID] = slices.Contains(op.Security, "session")
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		t.Errorf("routes:\n%s\ncontract:\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
+	}
+	fill := regexp.MustCompile(`\{\w+\}`)
+	for _, r := range built {
+		w := s.do(t, r.Method, fill.ReplaceAllString(r.Path, uuid.NewString()), "", "{}")
+		if (w.Code == http.StatusUnauthorized) != secured[r.OperationID] || w.Code == http.StatusNotImplemented || w.Code == http.StatusNotFound {
+			t.Errorf("%s %s answers %d to a stranger; the contract wants a session: %v", r.Method, r.Path, w.Code, secured[r.OperationID])
+		}
+	}
+	for _, r := range planned {
+		w := s.do(t, r.Method, fill.ReplaceAllString(r.Path, "some"), "", "{}")
+		want := fmt.Sprintf(`{"detail":"%s %s is in the contract but not built yet."}`, r.Method, r.Path)
+		if w.Code != http.StatusNotImplemented || w.Body.String() != want {
+			t.Errorf("%s %s: %d %s", r.Method, r.Path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	s := newStack(t)
+	for _, path := range []string{"/dev/", "/dev/openapi", "/dev/auth/me", "/nowhere", "/dev/catalog"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+		r.Header.Set("X-Request-Id", "mine-1")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		h := w.Header()
+		if h.Get("X-Request-Id") != "mine-1" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %s", path, csp)
+		}
+	}
+	for _, bad := range []string{"", "a b", "<script>", strings.Repeat("x", 65), "a\"b"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/dev/", nil)
+		r.Header.Set("X-Request-Id", bad)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if got := w.Header().Get("X-Request-Id"); uuid.Validate(got) != nil {
+			t.Errorf("%q became %q", bad, got)
+		}
+	}
+}
+
+func TestPagesFitTheirPolicy(t *testing.T) {
+	s := newStack(t)
+	for _, path := range []string{"/dev/", "/dev/docs-page", "/dev/openapi"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+		r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		page := w.Body.String()
+		if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+		}
+		if strings.Contains(page, "<script>") || strings.Contains(page, " style=") || strings.Contains(page, " onclick") {
+			t.Errorf("%s has something inline that the policy forbids", path)
+		}
+		if strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "__GATEWAY_URL__") {
+			t.Errorf("%s: a value was not filled in", path)
+		}
+	}
+}
+
+func TestAPanicIsOneAnswer(t *testing.T) {
+	s := newStack(t)
+	s.api.Usage = panics{}
+	n := s.people(t)
+	w := s.do(t, "GET", "/dev/limits", n["session"], nil)
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "Internal error") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(s.log.String(), "the ledger broke") {
+		t.Error("the panic is not in the log")
+	}
+}
+
+type panics struct{ fixedUsage }
+
+func (panics) DayUsed(context.Context, string, time.Time) (int64, error) { panic("the ledger broke") }
+
+func TestFailuresOfOursAreNotExplainedToClients(t *testing.T) {
+	s := newStack(t)
+	s.api.Usage = fails{}
+	n := s.people(t)
+	w := s.do(t, "GET", "/dev/limits", n["session"], nil)
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "10.0.0.7") || !strings.Contains(s.log.String(), "10.0.0.7") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+type fails struct{ fixedUsage }
+
+func (fails) DayUsed(context.Context, string, time.Time) (int64, error) {
+	return 0, errors.New("dial 10.0.0.7: refused")
+}
+
+func TestPortalFiles(t *testing.T) {
+	s := newStack(t)
+	s.api.Portal = fstest.MapFS{
+		"index.html": {Data: []byte("page")}, "icon.svg": {Data: []byte("<svg/>")}, "assets/_a-1.js": {Data: []byte("code")}, ".secret": {Data: []byte("no")},
+	}
+	for _, tt := range []struct {
+		path   string
+		status int
+		media  string
+		cache  string
+	}{
+		{"/dev/icon.svg", 200, "image/svg+xml", "no-cache"},
+		{"/dev/assets/_a-1.js", 200, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"/dev/assets/", 404, "application/json", "no-store"},
+		{"/dev/assets/%2e%2e/index.html", 404, "application/json", "no-store"},
+		{"/dev/.secret", 404, "application/json", "no-store"},
+		{"/dev/assets", 404, "application/json", "no-store"},
+	} {
+		w := s.do(t, "GET", tt.path, "", nil)
+		if w.Code != tt.status || w.Header().Get("Content-Type") != tt.media || w.Header().Get("Cache-Control") != tt.cache {
+			t.Errorf("%s: %d %v", tt.path, w.Code, w.Header())
+		}
+	}
+}
+
+func TestGoogleClientID(t *testing.T) {
+	s := newStack(t)
+	s.api.GoogleClientID = "id.example"
+	if w := s.do(t, "GET", "/dev/auth/google-client-id", "", nil); w.Body.String() != `{"client_id":"id.example"}` {
+		t.Errorf("got %s", w.Body)
+	}
+}

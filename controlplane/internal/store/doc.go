@@ -1,0 +1,11 @@
+// Package store is the only SQL of the control plane. It implements what the domain packages ask of storage and holds no
+// rules of its own beyond what one transaction has to decide.
+//
+// Every statement is a named constant (see [Statements]) in one dialect that CockroachDB and PostgreSQL understand alike.
+// Writes go through [Store.Tx], which restarts a colliding transaction as a whole. What the nodes must learn is announced
+// in the transaction that makes it true (announce.go), so that there is no state between "done" and "published".
+//
+// All methods are safe for concurrent use. While the database is away they fail within seconds with a 503 that asks the
+// client to come back; connections are made anew by themselves. A commit whose outcome is unknown is an
+// [AmbiguousCommitError], also a 503, and never retried here.
+package store

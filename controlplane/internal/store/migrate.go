@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrate brings the schema up to date. Any number of processes may call it at once: one does the work, the others wait.
+// The lock is a row with a lease, so a process that dies while it migrates is waited for no longer than that.
+func (s *Store) Migrate(ctx context.Context) error {
+	locker, err := lock.NewPostgresTableLocker(
+		lock.WithTableLockTimeout(500*time.Millisecond, 600), // five minutes in all
+		lock.WithTableUnlockTimeout(500*time.Millisecond, 60),
+	)
+	if err != nil {
+		return fmt.Errorf("prepare the migration lock: %w", err)
+	}
+	return s.provide(func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		for _, r := range results {
+			s.log.Info("migration applied", slog.String("file", r.Source.Path), slog.Duration("took", r.Duration))
+		}
+		if err != nil {
+			return fmt.Errorf("migrate the database: %w", away(err))
+		}
+		return nil
+	}, goose.WithLocker(locker))
+}
+
+// Pending returns how many migrations the database lacks.
+func (s *Store) Pending(ctx context.Context) (int, error) {
+	var pending int
+	err := s.provide(func(p *goose.Provider) error {
+		states, err := p.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("read which migrations are applied: %w", away(err))
+		}
+		for _, state := range states {
+			if state.State == goose.StatePending {
+				pending++
+			}
+		}
+		return nil
+	})
+	return pending, err
+}
+
+func (s *Store) provide(use func(p *goose.Provider) error, options ...goose.ProviderOption) (err error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(s.pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	// Out of order, because the numbers are handed out in ranges.
+	options = append(options, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, options...)
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	return use(p)
+}

@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX api_keys_app_idx ON api_keys (app_id, created_at);

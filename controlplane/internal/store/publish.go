@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"modelgate.internal/controlplane/internal/publish"
+	"modelgate.internal/shared/plane"
+)
+
+// Store keeps the published history.
+var _ publish.Log = (*Store)(nil)
+
+// ChangesBetween implements [publish.Log].
+func (s *Store) ChangesBetween(ctx context.Context, after, upTo plane.Version, limit int) ([]plane.Change, error) {
+	return s.changes(ctx, selectChangesBetween, int64(after), int64(upTo), limit)
+}
+
+// RecordsAfter implements [publish.Log].
+func (s *Store) RecordsAfter(ctx context.Context, after publish.RecordID, limit int) ([]plane.Change, error) {
+	return s.changes(ctx, selectRecordsAfter, after.Kind, after.ID, limit)
+}
+
+func (s *Store) changes(ctx context.Context, sql string, args ...any) ([]plane.Change, error) {
+	found, err := settled(func() ([]changeRow, error) { return rows[changeRow](ctx, s.pool, sql, args...) })
+	if err != nil {
+		return nil, fmt.Errorf("read published changes: %w", err)
+	}
+	return asChanges(found), nil
+}
+
+// OldestChange implements [publish.Log].
+func (s *Store) OldestChange(ctx context.Context) (plane.Version, bool, error) {
+	type row struct {
+		Rev int64 `db:"rev"`
+	}
+	oldest, err := settled(func() (row, error) { return one[row](ctx, s.pool, selectOldestChange) })
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read the oldest change: %w", err)
+	}
+	return plane.Version(oldest.Rev), true, nil
+}
+
+// Announce implements [publish.Log].
+func (s *Store) Announce(ctx context.Context, kinds []string, decide func(have []plane.Change) ([]plane.Change, error)) (version plane.Version, err error) {
+	err = s.changing(ctx, "announce", func(tx pgx.Tx) error {
+		have, err := rows[changeRow](ctx, tx, selectRecordsOfKinds, kinds)
+		if err != nil {
+			return fmt.Errorf("read records: %w", err)
+		}
+		changes, err := decide(asChanges(have))
+		if err != nil {
+			return err
+		}
+		version, err = s.announce(ctx, tx, changes...)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return version, nil
+}
+
+// TrimLog implements [publish.Log].
+func (s *Store) TrimLog(ctx context.Context, before time.Time, keep int64, limit int) (deleted int64, err error) {
+	err = s.Tx(ctx, "trim config log", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, trimConfigLog, before, keep, limit)
+		deleted = tag.RowsAffected()
+		return err
+	})
+	return deleted, err
+}
+
+// Lease implements [publish.Log].
+func (s *Store) Lease(ctx context.Context, name, holder string, now, until time.Time) (mine bool, err error) {
+	err = s.Tx(ctx, "take lease", func(tx pgx.Tx) error {
+		var got string
+		err := tx.QueryRow(ctx, takeLease, name, holder, until, now).Scan(&got)
+		mine = err == nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return mine && err == nil, err
+}
+
+type changeRow struct {
+	Rev  int64   `db:"rev"`
+	Kind string  `db:"kind"`
+	ID   string  `db:"id"`
+	Body *string `db:"body"` // JSON
+	Gone bool    `db:"gone"`
+}
+
+func asChanges(found []changeRow) []plane.Change {
+	changes := make([]plane.Change, len(found))
+	for i, r := range found {
+		changes[i] = plane.Change{Version: plane.Version(r.Rev), Kind: r.Kind, ID: r.ID, Gone: r.Gone}
+		if r.Body != nil {
+			changes[i].Body = json.RawMessage(*r.Body)
+		}
+	}
+	return changes
+}

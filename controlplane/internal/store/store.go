@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"modelgate.internal/shared/apierr"
+)
+
+// Store is the database. Its methods may be called from any number of goroutines.
+type Store struct {
+	Now func() time.Time // stamps what has no time of its own; set before use
+
+	pool      *pgxpool.Pool
+	log       *slog.Logger
+	cockroach bool
+	twice     func() bool // nil outside of tests
+	turn      chan struct{}
+	news      news
+	migrated  atomic.Bool // once true, always true
+}
+
+// Open connects to the database at url, a postgres:// address for CockroachDB and PostgreSQL alike. The database must
+// answer; it need not be migrated.
+func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("open the database: the address is not of the form postgres://user:password@host:port/database")
+	}
+	cfg.ConnConfig.ConnectTimeout = ConnectTimeout
+	cfg.ConnConfig.RuntimeParams["application_name"] = "modelgate-controlplane"
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	s := &Store{Now: time.Now, pool: pool, log: log, turn: make(chan struct{}, 1)}
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
+	defer cancel()
+	var version string
+	//nolint:unqueryvet // what the server calls itself, before anything is known about it
+	if err := pool.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", away(err))
+	}
+	s.cockroach = strings.HasPrefix(version, "CockroachDB")
+	return s, nil
+}
+
+// Close closes all connections after their statements have ended.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ready returns nil when the database answers and is migrated.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	defer cancel()
+	if _, err := s.Cursor(ctx); err != nil {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == codeNoTable {
+			return errors.New("the database has no schema: run controlplane migrate")
+		}
+		return err
+	}
+	if s.migrated.Load() {
+		return nil
+	}
+	pending, err := s.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if pending > 0 {
+		return fmt.Errorf("the database lacks %d migrations: run controlplane migrate", pending)
+	}
+	s.migrated.Store(true)
+	return nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// rows returns the rows of a query as structs, matched by column name.
+func rows[T any](ctx context.Context, q querier, sql string, args ...any) ([]T, error) {
+	return collect(ctx, q, func(r pgx.Rows) ([]T, error) { return pgx.CollectRows(r, pgx.RowToStructByName[T]) }, sql, args)
+}
+
+// one returns the only row of a query; without any the error is pgx.ErrNoRows.
+func one[T any](ctx context.Context, q querier, sql string, args ...any) (T, error) {
+	return collect(ctx, q, func(r pgx.Rows) (T, error) { return pgx.CollectExactlyOneRow(r, pgx.RowToStructByName[T]) }, sql, args)
+}
+
+func collect[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, error), sql string, args []any) (R, error) {
+	_, inTx := q.(pgx.Tx)
+	if !inTx {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, QueryTimeout)
+		defer cancel()
+	}
+	result, err := query(ctx, q, read, sql, args)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && !inTx && stalePlan(e) {
+		result, err = query(ctx, q, read, sql, args)
+	}
+	if err != nil && !inTx {
+		err = away(err)
+	}
+	return result, err
+}
+
+func query[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, error), sql string, args []any) (R, error) {
+	r, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return read(r)
+}
+
+// errAway is what clients are told while the database cannot be used.
+func errAway() *apierr.Error {
+	return apierr.New(apierr.Unavailable, "The database cannot be reached right now. Try again in a moment.").After(RetryAfter)
+}
+
+// away makes a 503 of an error that says nothing but that the database cannot be used now. An error that is an answer
+// already, or a statement's own, is returned as it is.
+func away(err error) error {
+	if _, ok := errors.AsType[*apierr.Error](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*AmbiguousCommitError](err); ok {
+		return errAway().Because(err)
+	}
+	if _, ok := errors.AsType[*collisionError](err); ok {
+		return apierr.New(apierr.Unavailable, "Too many changes at once. Try again in a moment.").After(RetryAfter).Because(err)
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if e.Severity == "FATAL" || e.Severity == "PANIC" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") {
+			return errAway().Because(err)
+		}
+		return notText(e, err)
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	if connecting || network || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || broken(err) {
+		return errAway().Because(err)
+	}
+	return err
+}
+
+// notText makes a 422 of text that no database of ours can keep: the character U+0000.
+func notText(e *pgconn.PgError, err error) error {
+	if e.Code != codeBadCharacter && e.Code != codeUntranslatable {
+		return err
+	}
+	return apierr.Violations(apierr.Item{
+		Type: "value_error", Loc: []any{"body"}, Msg: "Value error, text must not contain the character U+0000",
+	}).Because(err)
+}
+
+// broken reports whether a connection ended under a statement.
+func broken(err error) bool {
+	text := err.Error()
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		strings.Contains(text, "conn closed") || strings.Contains(text, "closed pool")
+}
+
+// Connections returns how many connections are in use, how many are idle and how many there can be.
+func (s *Store) Connections() (used, idle, limit int) {
+	stat := s.pool.Stat()
+	return int(stat.AcquiredConns()), int(stat.IdleConns()), int(stat.MaxConns())
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/cockroach-go/v2/crdb"
+	"github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// AmbiguousCommitError says that the connection broke while a transaction was being committed: it may have happened or
+// not. It is never retried here, because that could do the work twice.
+type AmbiguousCommitError struct{ cause error }
+
+// Error implements error.
+func (e *AmbiguousCommitError) Error() string {
+	return "the outcome of the commit is unknown: " + e.cause.Error()
+}
+
+// Unwrap returns what broke the commit.
+func (e *AmbiguousCommitError) Unwrap() error { return e.cause }
+
+// serializable is stated in every transaction: it is the default of one of the two databases only.
+var serializable = pgx.TxOptions{IsoLevel: pgx.Serializable}
+
+// errTwice ends the first of two runs in test mode.
+var errTwice = errors.New("run twice")
+
+// Tx runs fn in a serializable transaction and commits it. A transaction that collides with another one is run again as a
+// whole, so fn may run any number of times and touches nothing but tx. The name is for error messages.
+//
+// The error is fn's own, wrapped; an [*AmbiguousCommitError]; or a 503 *apierr.Error when the database is away or the
+// transaction kept colliding.
+func (s *Store) Tx(ctx context.Context, name string, fn func(tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, TxTimeout)
+	defer cancel()
+	if s.twice != nil && s.twice() {
+		if err := s.discard(ctx, fn); err != nil {
+			return fmt.Errorf("%s: %w", name, away(err))
+		}
+	}
+	run := s.restart
+	if s.cockroach {
+		run = s.executeTx
+	}
+	if err := run(ctx, fn); err != nil {
+		return fmt.Errorf("%s: %w", name, away(err))
+	}
+	return nil
+}
+
+// RunTwice makes every transaction for which choose returns true run once for nothing before it runs for good. It is for
+// tests, to be called before the store is used: code that does something outside of its transaction does it twice then.
+func (s *Store) RunTwice(choose func() bool) { s.twice = choose }
+
+// discard runs fn and rolls back. A collision is no news here: the run for good meets it again.
+func (s *Store) discard(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	err := pgx.BeginTxFunc(ctx, s.pool, serializable, func(tx pgx.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errTwice
+	})
+	if errors.Is(err, errTwice) || collided(err) {
+		return nil
+	}
+	return err
+}
+
+// executeTx is for CockroachDB, which restarts within the transaction.
+func (s *Store) executeTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	err := crdbpgx.ExecuteTx(ctx, s.pool, serializable, fn)
+	if ambiguous, ok := errors.AsType[*crdb.AmbiguousCommitError](err); ok {
+		return &AmbiguousCommitError{ambiguous}
+	}
+	return err
+}
+
+// restart is for PostgreSQL, where a restart needs a new transaction: it keeps its snapshot within one.
+func (s *Store) restart(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	backoff := TxBackoffMin
+	for attempt := 1; ; attempt++ {
+		err := s.attempt(ctx, fn)
+		if err == nil || !collided(err) {
+			return err
+		}
+		if attempt == TxAttemptsMax {
+			return &collisionError{attempt, err}
+		}
+		pause := time.NewTimer(backoff/2 + rand.N(backoff)) //nolint:gosec // jitter needs no secrecy
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return &collisionError{attempt, errors.Join(ctx.Err(), err)}
+		case <-pause.C:
+		}
+		backoff = min(2*backoff, TxBackoffMax)
+	}
+}
+
+// collisionError says that a transaction kept colliding with others.
+type collisionError struct {
+	attempts int
+	cause    error
+}
+
+func (e *collisionError) Error() string {
+	return fmt.Sprintf("collided with other transactions %d times: %v", e.attempts, e.cause)
+}
+
+func (e *collisionError) Unwrap() error { return e.cause }
+
+func (s *Store) attempt(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	tx, err := s.pool.BeginTx(ctx, serializable)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		// The rollback must reach the server even if the caller has gone; if it does not, the pool closes the connection.
+		rollback, cancel := context.WithTimeout(context.WithoutCancel(ctx), ConnectTimeout)
+		defer cancel()
+		_ = tx.Rollback(rollback)
+		return err
+	}
+	err = tx.Commit(ctx)
+	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || refused(err) {
+		return err
+	}
+	return &AmbiguousCommitError{err}
+}
+
+// refused reports whether the server itself said that a commit did not happen.
+func refused(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Severity == "ERROR" && e.Code != codeCompletionUnknown
+}
+
+// SQLSTATEs that are told apart.
+const (
+	codeSerialization     = "40001"
+	codeCompletionUnknown = "40003"
+	codeDeadlock          = "40P01"
+	codeUnique            = "23505"
+	codeBadCharacter      = "22021"
+	codeUntranslatable    = "22P05"
+	codeNoTable           = "42P01"
+	codeNotSupported      = "0A000"
+)
+
+// collided reports whether err is gone if the transaction runs again.
+func collided(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case codeSerialization, codeDeadlock:
+		return true
+	default:
+		return stalePlan(e)
+	}
+}
+
+// stalePlan reports whether a prepared statement met a table that a migration has changed since. pgx has dropped the
+// statement by then, so the next try works.
+func stalePlan(e *pgconn.PgError) bool {
+	return e.Code == codeNotSupported && strings.Contains(e.Message, "cached plan")
+}
+
+// violates reports whether err is the violation of the named constraint.
+func violates(err error, constraint string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == codeUnique && e.ConstraintName == constraint
+}
