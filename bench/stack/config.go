@@ -1,0 +1,143 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+)
+
+// controlConfig is the configuration of the control plane as far as the stack sets it.
+type controlConfig struct {
+	Listen         string     `yaml:"listen"`
+	InternalListen string     `yaml:"internal_listen"`
+	MetricsListen  string     `yaml:"metrics_listen"`
+	PublicURL      string     `yaml:"public_url"`
+	GatewayURL     string     `yaml:"gateway_url"`
+	DarwinURL      string     `yaml:"darwin_url"`
+	DatabaseURL    string     `yaml:"database_url"`
+	KeyEncryption  string     `yaml:"key_encryption_key"`
+	KeyPepper      string     `yaml:"key_pepper"`
+	SessionKey     string     `yaml:"session_key"`
+	JoinToken      string     `yaml:"join_token"`
+	LogLevel       string     `yaml:"log_level"`
+	LogFormat      string     `yaml:"log_format"`
+	Models         []model    `yaml:"models"`
+	Upstreams      []upstream `yaml:"upstreams"`
+}
+
+type model struct {
+	ID       string   `yaml:"id"`
+	Family   string   `yaml:"family"`
+	Tasks    []string `yaml:"tasks"`
+	Upstream string   `yaml:"upstream"`
+	Setting  string   `yaml:"setting"`
+}
+
+type upstream struct {
+	ID         string `yaml:"id"`
+	Dialect    string `yaml:"dialect"`
+	BaseURL    string `yaml:"base_url"`
+	Model      string `yaml:"model"`
+	Credential string `yaml:"credential"`
+	Simulator  bool   `yaml:"simulator"`
+}
+
+// nodeConfig is the configuration of a data-plane node as far as the stack sets it.
+type nodeConfig struct {
+	Name          string            `yaml:"name"`
+	Listen        string            `yaml:"listen"`
+	DarwinListen  string            `yaml:"darwin_listen"`
+	MetricsListen string            `yaml:"metrics_listen"`
+	ControlURL    string            `yaml:"control_url"`
+	JoinToken     string            `yaml:"join_token"`
+	DataDir       string            `yaml:"data_dir"`
+	Credentials   map[string]string `yaml:"credentials,omitempty"`
+	GatewayURL    string            `yaml:"gateway_url"`
+	DarwinURL     string            `yaml:"darwin_url"`
+	LogLevel      string            `yaml:"log_level"`
+	LogFormat     string            `yaml:"log_format"`
+}
+
+// secretNames are the files that keygen writes.
+const (
+	secretKeyEncryption = "key_encryption_key"
+	secretKeyPepper     = "key_pepper"
+	secretSession       = "session_key"
+	secretJoin          = "join_token"
+)
+
+// chatTasks are what a chat model can be asked for.
+func chatTasks() []string { return []string{"conversation", "reasoning", "planning", "code", "vision"} }
+
+// makeSecrets has the control plane make its secrets in the first run.
+func (s *Stack) makeSecrets(ctx context.Context) error {
+	missing := false
+	for _, name := range []string{secretKeyEncryption, secretKeyPepper, secretSession, secretJoin} {
+		_, err := os.Stat(s.at.secret(name))
+		missing = missing || err != nil
+	}
+	if !missing {
+		return nil
+	}
+	s.out.say("making secrets in %s", s.at.secrets)
+	return s.tool(ctx, "make secrets", "controlplane", "keygen", "-dir", s.at.secrets)
+}
+
+// writeConfigs writes the configuration of every process, anew with each start.
+func (s *Stack) writeConfigs() error {
+	secret := func(name string) string { return "file:" + s.at.secret(name) }
+	chat := upstream{ID: "chat", Dialect: "chat", BaseURL: s.o.ChatURL, Model: s.o.ChatModel}
+	if s.o.ChatKey != "" {
+		chat.Credential = "chat"
+	}
+	if s.simulated() {
+		chat.BaseURL, chat.Model, chat.Simulator = "http://"+s.address(portSimulator)+"/v1", simulatorModel, true
+	}
+	var models []model
+	for _, id := range []string{"Darwin", "Nova"} {
+		models = append(models, model{ID: id, Family: "darwin", Tasks: chatTasks(), Upstream: chat.ID, Setting: "MODELGATE_CHAT_URL"})
+	}
+	err := writeYAML(s.at.config("controlplane"), controlConfig{
+		Listen: s.address(portControl), InternalListen: s.address(portControlInternal), MetricsListen: s.address(portControlMetrics),
+		PublicURL: "http://" + s.address(portControl), GatewayURL: "http://" + s.address(portGateway), DarwinURL: "http://" + s.address(portDarwin),
+		DatabaseURL: s.databaseURL(), KeyEncryption: secret(secretKeyEncryption), KeyPepper: secret(secretKeyPepper),
+		SessionKey: secret(secretSession), JoinToken: secret(secretJoin),
+		LogLevel: s.o.LogLevel, LogFormat: "text", Models: models, Upstreams: []upstream{chat},
+	})
+	if err != nil {
+		return err
+	}
+	for n := range s.o.Nodes {
+		data := filepath.Join(s.at.dir, nodeName(n))
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return fmt.Errorf("make a node's directory: %w", err)
+		}
+		node := nodeConfig{
+			Name: nodeName(n), Listen: s.address(nodePort(n, portGateway)), DarwinListen: s.address(nodePort(n, portDarwin)),
+			MetricsListen: s.address(nodePort(n, portNodeMetrics)), ControlURL: "http://" + s.address(portControlInternal),
+			JoinToken: secret(secretJoin), DataDir: data, GatewayURL: "http://" + s.address(portGateway),
+			DarwinURL: "http://" + s.address(portDarwin), LogLevel: s.o.LogLevel, LogFormat: "text",
+		}
+		if chat.Credential != "" {
+			node.Credentials = map[string]string{chat.Credential: "env:" + chatKeyVariable}
+		}
+		if err := writeYAML(s.at.config(node.Name), node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeYAML(path string, v any) error {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return writeFile(path, append([]byte("# Written by the stack with each start; changes are lost.\n"), text...))
+}
+
+func nodeName(n int) string { return "dataplane-" + strconv.Itoa(n+1) }
