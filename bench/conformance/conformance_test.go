@@ -1,0 +1,155 @@
+package conformance
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgate.internal/bench/stack"
+	"modelgate.internal/bench/stack/stacktest"
+	"modelgate.internal/shared/api"
+)
+
+const callWait = 30 * time.Second
+
+// answer is an HTTP answer as it was read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// caller calls the system and judges every answer.
+type caller struct {
+	c    *contract
+	in   stack.Info
+	ops  map[string]api.Operation
+	seen map[string]map[int]bool // operation -> statuses got
+}
+
+func newCaller(t *testing.T) *caller {
+	t.Helper()
+	ops, err := api.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &caller{c: readContract(t), ops: map[string]api.Operation{}, seen: map[string]map[int]bool{}}
+	for _, op := range ops {
+		k.ops[op.ID] = op
+		k.seen[op.ID] = map[int]bool{}
+	}
+	k.in = stacktest.Start(t).Info()
+	return k
+}
+
+// call sends one request to an operation. Path holds the path with its parameters filled in; when empty it is the
+// document's own, with "x" for each parameter.
+func (k *caller) call(t *testing.T, id, path, credential, body string) answer {
+	t.Helper()
+	op, ok := k.ops[id]
+	if !ok {
+		t.Fatalf("the document has no operation %s", id)
+	}
+	if path == "" {
+		path = fill(op.Path)
+	}
+	base := k.in.PortalURL
+	if op.Plane == api.PlaneData {
+		base = k.in.GatewayURL
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), callWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, op.Method, base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if credential != "" {
+		req.Header.Set("Authorization", "Bearer "+credential)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	a := answer{res.StatusCode, res.Header, string(text)}
+	if err := k.c.judge(id, a); err != nil {
+		t.Errorf("%s %s: %v", op.Method, path, err)
+	}
+	k.seen[id][a.status] = true
+	return a
+}
+
+// want calls and fails unless the status is the given one.
+func (k *caller) want(t *testing.T, status int, id, path, credential, body string) answer {
+	t.Helper()
+	a := k.call(t, id, path, credential, body)
+	if a.status != status {
+		t.Errorf("%s %s: status %d, want %d: %.300s", id, path, a.status, status, a.body)
+	}
+	return a
+}
+
+// fill puts something in the place of every path parameter.
+func fill(path string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(path, "{")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		_, path, _ = strings.Cut(after, "}")
+		out.WriteString("x")
+	}
+}
+
+// TestContract calls every operation of the document on a running system.
+func TestContract(t *testing.T) {
+	k := newCaller(t)
+	t.Run("planned operations answer 501", k.planned)
+	t.Run("built operations", k.built)
+	t.Run("credentials are demanded", k.credentials)
+	for _, id := range slices.Sorted(maps.Keys(k.ops)) {
+		if !k.ops[id].Planned && !k.seen[id][200] {
+			t.Errorf("%s is built and was never answered with 200; got %v", id, slices.Sorted(maps.Keys(k.seen[id])))
+		}
+	}
+}
+
+func (k *caller) planned(t *testing.T) {
+	planned := 0
+	for _, id := range slices.Sorted(maps.Keys(k.ops)) {
+		if !k.ops[id].Planned {
+			continue
+		}
+		planned++
+		if a := k.want(t, 501, id, "", k.in.Demo.Key, ""); !strings.Contains(a.body, "not built yet") {
+			t.Errorf("%s: body %s", id, a.body)
+		}
+	}
+	t.Logf("%d operations are planned", planned)
+}
+
+// credentials calls every built operation that needs one without, and with nonsense.
+func (k *caller) credentials(t *testing.T) {
+	for _, id := range slices.Sorted(maps.Keys(k.ops)) {
+		if op := k.ops[id]; op.Planned || len(op.Security) == 0 {
+			continue
+		}
+		k.want(t, 401, id, "", "", "{}")
+		k.want(t, 401, id, "", "nonsense", "{}")
+	}
+}

@@ -1,0 +1,316 @@
+package journey
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgate.internal/bench/stack"
+	"modelgate.internal/bench/stack/stacktest"
+	"modelgate.internal/shared/wire"
+)
+
+// Bounds that a developer would notice. They are wide, because the machine is shared; what was measured is logged.
+const (
+	newKeyWithin  = 2 * time.Second // a key that was just created is accepted
+	revokedWithin = 2 * time.Second // the demand is 250 ms
+	usageWithin   = 5 * time.Second
+	cancelWithin  = 5 * time.Second // the model server learns that the caller left
+	mendedWithin  = 20 * time.Second
+)
+
+// traveller is what one step hands to the next.
+type traveller struct {
+	s       *stack.Stack
+	in      stack.Info
+	bin     string // the programs
+	email   string
+	session string
+	app     string
+	key     wire.NewKey
+}
+
+func TestJourney(t *testing.T) {
+	o := stacktest.Options(t)
+	begun := time.Now()
+	s := stacktest.Run(t, o)
+	t.Logf("everything was ready after %s", time.Since(begun).Round(time.Millisecond))
+	w := &traveller{s: s, in: s.Info(), bin: o.Bin, email: "traveller@example.com"}
+	for _, step := range []struct {
+		name string
+		take func(*testing.T)
+	}{
+		{"the printed curl streams", w.demo},
+		{"register", w.register},
+		{"create an app", w.createApp},
+		{"create a key", w.createKey},
+		{"an operator raises the limits", w.raise},
+		{"unary call", w.unary},
+		{"streamed call", w.streamed},
+		{"usage shows both calls", w.usage},
+		{"bad calls", w.badCalls},
+		{"read the key again", w.keyForStream},
+		{"a stream that is cut says so", w.cut},
+		{"the client leaves mid-stream", w.leave},
+		{"a live key is not answered by a simulator", w.live},
+		{"regenerate the key", w.regenerate},
+		{"the control plane is down", w.withoutControl},
+		{"the node crashes", w.crash},
+		{"the model server is down", w.withoutModel},
+		{"revoke the key", w.revoke},
+		{"stop", w.stop},
+	} {
+		if !t.Run(step.name, step.take) {
+			t.FailNow()
+		}
+	}
+}
+
+func (w *traveller) agent() string { return w.in.GatewayURL + "/api/v1/agent" }
+
+func (w *traveller) call(t *testing.T, key, prompt string) answer {
+	t.Helper()
+	return send(t, "POST", w.agent(), key, map[string]any{"prompt": prompt})
+}
+
+func (w *traveller) portal(t *testing.T, method, path string, body any) answer {
+	t.Helper()
+	return send(t, method, w.in.PortalURL+path, w.session, body)
+}
+
+func (w *traveller) demo(t *testing.T) {
+	events, _ := stream(t, w.agent(), w.in.Demo.Key, map[string]any{"prompt": "Tell me about the sea.", "stream": true}, nil)
+	if len(events) < 3 || events[len(events)-1].data != "[DONE]" {
+		t.Errorf("events: %v", events)
+	}
+}
+
+func (w *traveller) register(t *testing.T) {
+	var session wire.Session
+	body := wire.RegisterRequest{Name: "Traveller", Email: w.email, Password: "a long enough password"}
+	w.portal(t, "POST", "/dev/auth/register", body).want(t, 200).into(t, &session)
+	w.session = session.AccessToken
+	var me wire.Developer
+	w.portal(t, "GET", "/dev/auth/me", nil).want(t, 200).into(t, &me)
+	if me.Email != w.email || me.ID != session.Developer.ID {
+		t.Errorf("I am %+v, registered as %+v", me, session.Developer)
+	}
+	send(t, "GET", w.in.PortalURL+"/dev/auth/me", "", nil).want(t, 401)
+}
+
+func (w *traveller) createApp(t *testing.T) { w.app = w.newApp(t, "test") }
+
+func (w *traveller) newApp(t *testing.T, environment string) string {
+	t.Helper()
+	var app wire.App
+	body := map[string]any{"name": "Journey", "environment": environment, "families": []string{"darwin"}, "tasks": []string{}, "rate_limit": 1000}
+	w.portal(t, "POST", "/dev/apps", body).want(t, 200).into(t, &app)
+	return app.AppID
+}
+
+func (w *traveller) createKey(t *testing.T) {
+	w.portal(t, "POST", "/dev/apps/"+w.app+"/keys", nil).want(t, 200).into(t, &w.key)
+	if !strings.HasPrefix(w.key.Key, "svc_test_") {
+		t.Fatalf("key %+v", w.key)
+	}
+	t.Logf("the new key was accepted after %s", w.await(t, w.key.Key, 200, newKeyWithin).Round(time.Millisecond))
+	var detail wire.AppDetail
+	shown := w.portal(t, "GET", "/dev/apps/"+w.app, nil).want(t, 200)
+	shown.into(t, &detail)
+	if len(detail.Keys) != 1 || detail.Keys[0].KeyID != w.key.KeyID || detail.Keys[0].Status != "active" {
+		t.Errorf("keys of the app: %+v", detail.Keys)
+	}
+	if strings.Contains(shown.body, w.key.Key) {
+		t.Error("the app's page shows the key itself")
+	}
+}
+
+// await asks the gateway what the key may use until it answers with a status.
+func (w *traveller) await(t *testing.T, key string, status int, within time.Duration) time.Duration {
+	t.Helper()
+	return eventually(t, within, func() (bool, string) {
+		a := send(t, "GET", w.in.GatewayURL+"/api/v1/models", key, nil)
+		return a.status == status, fmt.Sprintf("status %d, want %d: %s", a.status, status, a.body)
+	})
+}
+
+// raise uses the operator's command, with nothing but the configuration file, so that the journey's calls fit the limits.
+func (w *traveller) raise(t *testing.T) {
+	w.operator(t, "account", "set", w.email, "--per-minute", "10000", "--per-day", "10000", "--verified")
+	if out := w.operator(t, "account", "show", w.email); !strings.Contains(out, w.email) {
+		t.Errorf("account show: %s", out)
+	}
+}
+
+func (w *traveller) operator(t *testing.T, args ...string) string {
+	t.Helper()
+	args = append([]string{"-config", w.in.ControlplaneConfig}, args...)
+	cmd := exec.Command(filepath.Join(w.bin, "controlplane"), args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("controlplane %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (w *traveller) unary(t *testing.T) {
+	a := w.call(t, w.key.Key, "Hello").want(t, 200)
+	var text wire.TextAnswer
+	a.into(t, &text)
+	if text.Type != "text" || text.Text == "" || text.Model != "Darwin" || text.Backend != "simulator" {
+		t.Errorf("answer: %s", a.body)
+	}
+	if got := a.header.Get("X-Modelgate-Backend"); got != "simulator" {
+		t.Errorf("X-Modelgate-Backend is %q", got)
+	}
+	// The header of the agent endpoint's other spelling.
+	req := request(t, t.Context(), "POST", w.agent(), "", map[string]any{"prompt": "Hello"})
+	req.Header.Set("X-Api-Key", w.key.Key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("with X-API-Key: status %d", res.StatusCode)
+	}
+}
+
+// streamed checks that tokens arrive as the model makes them: twenty, a twentieth of a second apart.
+func (w *traveller) streamed(t *testing.T) {
+	events, a := stream(t, w.agent(), w.key.Key, map[string]any{"prompt": "[[scenario:many-tokens n=20 delay=50ms]]", "stream": true}, nil)
+	a.want(t, 200)
+	if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, "text/event-stream") {
+		t.Errorf("content type %q", got)
+	}
+	if len(events) < 20 {
+		t.Fatalf("%d events", len(events))
+	}
+	last := len(events) - 1
+	if events[last].data != "[DONE]" {
+		t.Errorf("the last event is %s", events[last].data)
+	}
+	for _, e := range events[:last] {
+		var delta struct{ Type, Text string }
+		if err := json.Unmarshal([]byte(e.data), &delta); err != nil || delta.Type != "delta" {
+			t.Errorf("event %s: %v", e.data, err)
+		}
+	}
+	if spread := events[last].at.Sub(events[0].at); spread < 300*time.Millisecond {
+		t.Errorf("all events came within %s: they were held back", spread)
+	}
+}
+
+func (w *traveller) usage(t *testing.T) {
+	took := eventually(t, usageWithin, func() (bool, string) {
+		var usage wire.AppUsage
+		a := w.portal(t, "GET", "/dev/apps/"+w.app+"/usage", nil).want(t, 200)
+		a.into(t, &usage)
+		ok := usage.Totals.Calls == 3 && usage.Totals.Errors == 0 && usage.Totals.TokensOut > 0 &&
+			len(usage.ByKey) == 1 && usage.ByKey[0].KeyID == w.key.KeyID
+		return ok, a.body
+	})
+	t.Logf("usage showed the calls after %s", took.Round(time.Millisecond))
+}
+
+func (w *traveller) badCalls(t *testing.T) {
+	for _, c := range []struct {
+		name, key string
+		body      any
+		status    int
+	}{
+		{"no key", "", map[string]any{"prompt": "x"}, 401},
+		{"a key that does not exist", "svc_test_" + strings.Repeat("0", 51), map[string]any{"prompt": "x"}, 401},
+		{"no prompt", w.key.Key, map[string]any{}, 400},
+		{"malformed", w.key.Key, json.RawMessage(`"not an object"`), 400},
+		{"wrong type", w.key.Key, map[string]any{"prompt": "x", "stream": "maybe"}, 422},
+		{"unknown model", w.key.Key, map[string]any{"prompt": "x", "model": "Newton"}, 404},
+	} {
+		a := send(t, "POST", w.agent(), c.key, c.body)
+		if a.status != c.status || !strings.Contains(a.body, `"detail"`) {
+			t.Errorf("%s: status %d %s, want %d", c.name, a.status, a.body, c.status)
+		}
+	}
+}
+
+func (w *traveller) keyForStream(t *testing.T) {
+	var revealed wire.RevealedKey
+	path := "/dev/playground/key-for-stream?app_id=" + w.app + "&key_id=" + w.key.KeyID
+	w.portal(t, "GET", path, nil).want(t, 200).into(t, &revealed)
+	if revealed.Key != w.key.Key {
+		t.Errorf("another key than the one created")
+	}
+	var other wire.Session
+	body := wire.RegisterRequest{Name: "Other", Email: "other@example.com", Password: "a long enough password"}
+	w.portal(t, "POST", "/dev/auth/register", body).want(t, 200).into(t, &other)
+	if a := send(t, "GET", w.in.PortalURL+path, other.AccessToken, nil); a.status != 404 && a.status != 403 {
+		t.Errorf("somebody else reads the key: status %d", a.status)
+	}
+}
+
+// cut has the model server drop the connection after three events.
+func (w *traveller) cut(t *testing.T) {
+	events, a := stream(t, w.agent(), w.key.Key, map[string]any{"prompt": "[[scenario:cut-after n=5]]", "stream": true}, nil)
+	a.want(t, 200)
+	if len(events) < 3 || events[len(events)-1].data != "[DONE]" {
+		t.Fatalf("events: %v", events)
+	}
+	var failed wire.ErrorEvent
+	if err := json.Unmarshal([]byte(events[len(events)-2].data), &failed); err != nil || failed.Type != "error" || failed.Status != 502 {
+		t.Errorf("before [DONE]: %s", events[len(events)-2].data)
+	}
+}
+
+// leave walks away from a stream that would go on for a minute, and asks the model server whether it noticed.
+func (w *traveller) leave(t *testing.T) {
+	prompt := "[[scenario:many-tokens n=3000 delay=20ms]]"
+	stream(t, w.agent(), w.key.Key, map[string]any{"prompt": prompt, "stream": true}, func(events []event) bool { return len(events) >= 3 })
+	left := time.Now()
+	eventually(t, cancelWithin, func() (bool, string) {
+		var seen struct {
+			Requests []struct {
+				Outcome     string     `json:"outcome"`
+				Scenario    string     `json:"scenario"`
+				CancelledAt *time.Time `json:"cancelled_at"`
+			} `json:"requests"`
+		}
+		a := send(t, "GET", w.in.SimulatorURL+"/_mock/requests", "", nil).want(t, 200)
+		a.into(t, &seen)
+		last := seen.Requests[len(seen.Requests)-1]
+		if last.CancelledAt != nil {
+			t.Logf("the model server saw it %s later", last.CancelledAt.Sub(left).Round(time.Millisecond))
+		}
+		return last.Outcome == "client_gone", fmt.Sprintf("%+v", last)
+	})
+}
+
+func (w *traveller) live(t *testing.T) {
+	app := w.newApp(t, "live")
+	var key wire.NewKey
+	w.portal(t, "POST", "/dev/apps/"+app+"/keys", nil).want(t, 200).into(t, &key)
+	if !strings.HasPrefix(key.Key, "svc_live_") {
+		t.Errorf("key %+v", key)
+	}
+	w.await(t, key.Key, 200, newKeyWithin)
+	if a := w.call(t, key.Key, "Hello").want(t, 503); !strings.Contains(a.body, "MODELGATE_CHAT_URL") {
+		t.Errorf("the answer does not say what to set: %s", a.body)
+	}
+}
+
+func (w *traveller) regenerate(t *testing.T) {
+	var fresh wire.NewKey
+	w.portal(t, "POST", "/dev/apps/"+w.app+"/keys/"+w.key.KeyID+"/regenerate", nil).want(t, 200).into(t, &fresh)
+	if fresh.Key == w.key.Key {
+		t.Fatal("the key is the same")
+	}
+	w.await(t, fresh.Key, 200, newKeyWithin)
+	w.await(t, w.key.Key, 401, revokedWithin)
+	w.call(t, w.key.Key, "Hello").want(t, 401)
+	w.call(t, fresh.Key, "Hello").want(t, 200)
+	w.key = fresh
+}
