@@ -1,6 +1,7 @@
 package apierr
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -16,15 +17,22 @@ func Wire(err error) (status int, body []byte) {
 		}
 		detail = items
 	}
-	body, encodeErr := json.Marshal(struct {
-		Detail any `json:"detail"`
-	}{detail})
+	body, encodeErr := encode(detail)
 	if encodeErr != nil { // an Input that JSON cannot express; the client still learns what was wrong
-		body, _ = json.Marshal(struct {
-			Detail string `json:"detail"`
-		}{e.Detail})
+		body, _ = encode(e.Detail)
 	}
 	return e.Kind.Status(), body
+}
+
+// encode writes the body. Texts such as "Bearer <key>" stay readable: the answer is JSON, never part of a page.
+func encode(detail any) ([]byte, error) {
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	err := to.Encode(struct {
+		Detail any `json:"detail"`
+	}{detail})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // RetrySeconds returns the value for a Retry-After header, rounded up to at least 1, and false when e asks for none.

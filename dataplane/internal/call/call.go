@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/sse"
 )
@@ -34,14 +35,17 @@ type Caller struct {
 	*plane.Principal
 	// Revoked ends when the key is revoked or expires. It is shared by all calls of the key.
 	Revoked context.Context
+	// Cells are the counters of the caller's limits, for limit.Limiter.Admit.
+	Cells []*limit.Cell
 }
 
 // Facts are the parts of the usage record that only a handler knows.
 type Facts struct {
 	Model    string
 	Task     string
-	Backend  string // "upstream", "simulator"
-	Upstream string // ID of the upstream that answered
+	Backend  string        // "upstream", "simulator"
+	Upstream string        // ID of the upstream that answered
+	Waited   time.Duration // spent waiting for the upstream until it answered or its first event was there
 }
 
 // Answer is what a handler returns: a whole body, or a stream. Exactly one of Body and Stream is set.

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"modelgate.internal/shared/conf"
+)
+
+// Config is what an operator can set.
+type Config struct {
+	Name          string      `conf:"name" yaml:"name" default:"dataplane-1" help:"name of this node, unique among the nodes"`
+	Listen        string      `conf:"listen" yaml:"listen" default:"127.0.0.1:8081" help:"address of the gateway host"`
+	DarwinListen  string      `conf:"darwin_listen" yaml:"darwin_listen" default:"127.0.0.1:8082" help:"address of the Darwin host"`
+	MetricsListen string      `conf:"metrics_listen" yaml:"metrics_listen" default:"127.0.0.1:8085" help:"private address of /metrics, /healthz, /readyz and /debug/pprof"`
+	ControlURL    string      `conf:"control_url" yaml:"control_url" default:"http://127.0.0.1:8083" help:"the control plane's internal listener"`
+	JoinToken     conf.Secret `conf:"join_token" yaml:"join_token" help:"lets the node join for the first time: file:PATH, env:NAME or the token"`
+	DataDir       string      `conf:"data_dir" yaml:"data_dir" default:".modelgate/dataplane" help:"directory of the node's state"`
+	GatewayURL    string      `conf:"gateway_url" yaml:"gateway_url" default:"http://127.0.0.1:8081" help:"public address of the gateway host, named in answers"`
+	DarwinURL     string      `conf:"darwin_url" yaml:"darwin_url" default:"http://127.0.0.1:8082" help:"public address of the Darwin host, named in answers"`
+
+	// Credentials of upstreams by the name that the published configuration calls them. They are set in the file, each as
+	// file:PATH, env:NAME or the value, and never leave the node except to the upstream.
+	Credentials map[string]conf.Secret `yaml:"credentials"`
+
+	DrainWait time.Duration `conf:"drain_wait" yaml:"drain_wait" default:"0s" help:"after readiness went off, how long to go on accepting: as long as the load balancer takes to notice"`
+	DrainTime time.Duration `conf:"drain_time" yaml:"drain_time" default:"30s" help:"how long calls may take to finish when the node stops; several minutes where streams are long"`
+
+	CallTime    time.Duration `conf:"call_time" yaml:"call_time" default:"30m" help:"longest time of a call"`
+	ConnectTime time.Duration `conf:"connect_time" yaml:"connect_time" default:"5s" help:"longest time to connect to an upstream"`
+	HeadTime    time.Duration `conf:"head_time" yaml:"head_time" default:"60s" help:"longest wait for the head of an upstream's stream"`
+	FirstTime   time.Duration `conf:"first_time" yaml:"first_time" default:"60s" help:"longest wait from there to its first event"`
+	IdleTime    time.Duration `conf:"idle_time" yaml:"idle_time" default:"60s" help:"longest silence between two events"`
+	AnswerTime  time.Duration `conf:"answer_time" yaml:"answer_time" default:"5m" help:"longest wait for an answer that is not streamed"`
+	KeepAlive   time.Duration `conf:"keep_alive" yaml:"keep_alive" default:"10s" help:"silence of a stream before the client is sent a comment; 0s sends none"`
+
+	ConnsMax         int    `conf:"conns_max" yaml:"conns_max" default:"20000" help:"open connections of clients"`
+	UpstreamConnsMax int    `conf:"upstream_conns_max" yaml:"upstream_conns_max" default:"10000" help:"connections to one upstream"`
+	BodyMemory       string `conf:"body_memory" yaml:"body_memory" default:"512MiB" help:"memory for large request bodies that are being read or answered"`
+	GOMEMLIMIT       string `conf:"gomemlimit" yaml:"gomemlimit" help:"memory limit of the process, for instance 750MiB: about three quarters of the container's; collects less often until then"`
+
+	LogLevel  string `conf:"log_level" yaml:"log_level" default:"info" help:"debug, info, warn or error"`
+	LogFormat string `conf:"log_format" yaml:"log_format" default:"json" help:"json or text"`
+}
+
+// bytesOf reads a size such as 512MiB.
+func bytesOf(setting, text string) (int64, error) {
+	units := map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+	for unit, size := range units {
+		if digits, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseInt(digits, 10, 64)
+			if err == nil && n > 0 && n <= math.MaxInt64/size {
+				return n * size, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s: %q is not a size such as 512MiB or 2GiB", setting, text)
+}

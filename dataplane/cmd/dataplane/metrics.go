@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/snapshot"
+	"modelgate.internal/dataplane/internal/spool"
+	"modelgate.internal/dataplane/internal/upstream"
+)
+
+type registerer = prometheus.Registerer
+
+// registerState registers gauges that are read when somebody asks.
+func registerState(reg registerer, source *snapshot.Source, usage *spool.Spool, watch *listener.Watch) {
+	gauge(reg, "modelgate_config_version", "Version of the configuration in force.",
+		func() float64 { return float64(source.Current().Version) })
+	gauge(reg, "modelgate_config_connected", "1 while the control plane's change stream is followed.", func() float64 {
+		if source.Freshness().Connected {
+			return 1
+		}
+		return 0
+	})
+	gauge(reg, "modelgate_config_age_seconds", "Time since the node was last known to have the whole configuration.",
+		func() float64 { return source.Freshness().Age.Seconds() })
+	gauge(reg, "modelgate_keys", "Keys in the node's index.", func() float64 { return float64(source.Freshness().Keys) })
+	gauge(reg, "modelgate_open_connections", "Open connections of clients.", func() float64 { return float64(watch.Open()) })
+	gauge(reg, "modelgate_usage_unshipped_records", "Usage records that the control plane has not acknowledged.",
+		func() float64 { return float64(usage.Stats().Unshipped) })
+	gauge(reg, "modelgate_usage_disk_bytes", "Disk space of the usage log.", func() float64 { return float64(usage.Stats().DiskBytes) })
+	gauge(reg, "modelgate_usage_lost_records", "Usage records lost to damage. Anything but 0 is a defect.",
+		func() float64 { return float64(usage.Stats().Lost) })
+}
+
+func registerBudget(reg registerer, budget *listener.Budget) {
+	gauge(reg, "modelgate_body_bytes", "Memory reserved for large request bodies.", func() float64 { return float64(budget.Used()) })
+}
+
+func gauge(reg registerer, name, help string, value func() float64) {
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// observeUpstreams counts what is asked of upstreams. The label is the id of the published configuration.
+func observeUpstreams(reg registerer) upstream.Observer {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "modelgate_upstream_requests_total", Help: "Calls to upstreams by how they ended.",
+	}, []string{"upstream", "result"})
+	inFlight := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "modelgate_upstream_in_flight", Help: "Calls that upstreams are working on.",
+	}, []string{"upstream"})
+	first := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "modelgate_upstream_first_event_seconds", Help: "Time to the first event of an upstream's stream.",
+		Buckets: prometheus.ExponentialBuckets(.001, 2.5, 12),
+	}, []string{"upstream"})
+	reg.MustRegister(requests, inFlight, first)
+	return upstream.Observer{
+		InFlight: func(id string, delta int) { inFlight.WithLabelValues(id).Add(float64(delta)) },
+		First:    func(id string, after time.Duration) { first.WithLabelValues(id).Observe(after.Seconds()) },
+		Ended:    func(id, result string, _ time.Duration) { requests.WithLabelValues(id, result).Inc() },
+	}
+}

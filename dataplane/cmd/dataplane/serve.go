@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"modelgate.internal/dataplane/internal/api"
+	"modelgate.internal/dataplane/internal/auth"
+	"modelgate.internal/dataplane/internal/gateway"
+	"modelgate.internal/dataplane/internal/limit"
+	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/meter"
+	"modelgate.internal/dataplane/internal/snapshot"
+	"modelgate.internal/dataplane/internal/spool"
+	"modelgate.internal/dataplane/internal/upstream"
+	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/obs"
+	"modelgate.internal/shared/run"
+	"modelgate.internal/shared/wire"
+)
+
+// partTime is how long a part may take to stop, unless it says otherwise.
+const partTime = 10 * time.Second
+
+// errDraining is why a node that stops is not ready.
+var errDraining = errors.New("draining")
+
+// serve is the node.
+func serve(ctx context.Context, cfg *Config) error {
+	log, err := obs.Logger(os.Stderr, cfg.LogLevel, cfg.LogFormat)
+	if err != nil {
+		return err
+	}
+	n := &node{cfg: cfg, log: log, reg: obs.Registry("dataplane")}
+	if err := prepare(cfg); err != nil {
+		return err
+	}
+	if err := n.open(ctx); err != nil {
+		return err
+	}
+	if err := n.connect(); err != nil {
+		return err
+	}
+	g := run.NewGroup(ctx, log)
+	n.start(g)
+	log.Info("node serves", slog.String("name", cfg.Name), slog.String("gateway", n.sockets.gateway.Addr().String()),
+		slog.String("darwin", n.sockets.darwin.Addr().String()), slog.String("metrics", n.sockets.metrics.Addr().String()),
+		slog.Uint64("config_version", uint64(n.source.Current().Version)), slog.String("version", obs.Version()))
+	return g.Wait()
+}
+
+// node is what the process is made of.
+type node struct {
+	cfg *Config
+	log *slog.Logger
+	reg *prometheus.Registry
+
+	sockets   sockets
+	limiter   *limit.Limiter
+	usage     *spool.Spool
+	source    *snapshot.Source
+	keys      *auth.Auth
+	upstreams *upstream.Set
+	watch     *listener.Watch
+	servers   []*listener.Server
+	draining  atomic.Bool
+}
+
+// open takes hold of what the node has: its sockets and its state on disk.
+func (n *node) open(ctx context.Context) (err error) {
+	// The sockets first: a taken port is found before anything else happens, and clients that connect meanwhile wait in the
+	// kernel's queue.
+	if n.sockets, err = openSockets(ctx, n.cfg); err != nil {
+		return err
+	}
+	// Counts of the day before callers: what is admitted must be counted on top of them.
+	if n.limiter, err = limit.Open(limit.Options{DataDir: n.cfg.DataDir, Now: time.Now, Log: n.log}); err != nil {
+		return err
+	}
+	// The link to the control plane is only made here, not used; nothing below waits for it.
+	link, err := newLink(n.cfg, n.log)
+	if err != nil {
+		return err
+	}
+	// The usage log before anything that would have to be counted.
+	if n.usage, err = spool.Open(spool.Options{DataDir: n.cfg.DataDir, Uploader: link, Now: time.Now, Log: n.log}); err != nil {
+		return err
+	}
+	// The configuration as the disk has it. With that the node can serve at once, control plane or not.
+	n.source, err = snapshot.Open(snapshot.Options{DataDir: n.cfg.DataDir, Build: obs.Version(), Link: link, Now: time.Now, Log: n.log})
+	if err != nil {
+		return err
+	}
+	// Keys before the change stream runs: a revocation must find the cache that it has to clear.
+	if n.keys, err = auth.New(auth.Options{Index: n.source, Cells: n.limiter.Cells, Now: time.Now}); err != nil {
+		return err
+	}
+	n.source.Watch(n.keys.KeyChanged, n.keys.AllChanged)
+	return nil
+}
+
+// connect puts the way of a request together: socket, gateway, handlers, upstreams.
+func (n *node) connect() error {
+	n.upstreams = newUpstreams(n.cfg, n.reg)
+	handlers := api.New(api.Options{
+		Upstream: n.upstreams.Get, Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
+		Node: n.cfg.Name, Version: obs.Version(), Now: time.Now,
+	})
+	operations, err := contract.Operations()
+	if err != nil {
+		return err
+	}
+	g, err := gateway.New(gateway.Options{
+		Authenticate: n.keys.Authenticate, Admit: n.limiter.Admit, Record: meter.New(n.usage).Record, CanRecord: n.usage.Ready,
+		Current: n.source.Current, Operations: operations, Routes: gateway.Routes(handlers),
+		GatewayURL: n.cfg.GatewayURL, DarwinURL: n.cfg.DarwinURL, CallTimeMax: n.cfg.CallTime,
+		Metrics: gateway.NewMetrics(n.reg), Log: n.log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	if n.watch, err = listener.NewWatch(); err != nil {
+		return err
+	}
+	registerState(n.reg, n.source, n.usage, n.watch)
+	n.servers, err = newServers(n.cfg, n.sockets, n.watch, g, n.reg, n.log)
+	return err
+}
+
+// start runs the parts. They stop in the reverse order.
+func (n *node) start(g *run.Group) {
+	// Metrics and probes come first and go last, so that a start and a drain can be watched.
+	serveMetrics(g, n.sockets.metrics, obs.Handler(n.reg, n.ready))
+
+	// State that calls write to outlives them: limits, then the usage log, which ships once more when no call is left. Keys are
+	// looked up in the configuration's index, so that one stays open as long.
+	part(g, "limits", n.limiter.Run)
+	part(g, "usage", func(ctx context.Context) error { return errors.Join(n.usage.Run(ctx), n.usage.Close()) })
+	part(g, "config", n.source.Run)
+	g.OnStop("keys", partTime, func(context.Context) error { n.keys.Close(); return nil })
+	g.OnStop("upstreams", partTime, func(context.Context) error { n.upstreams.Close(); return nil })
+
+	// The watch before the hosts: a client that leaves is noticed from the first call to the last.
+	part(g, "watch", n.watch.Run)
+
+	// Callers last: they find everything else in place.
+	for _, s := range n.servers {
+		g.Go("host "+s.Address().String(), func(context.Context) error { return s.Serve() })
+	}
+
+	// They stop first: readiness off, a wait for load balancers to notice, sockets closed, calls finished or ended.
+	g.OnStop("hosts", n.cfg.DrainTime+2*partTime, func(ctx context.Context) error {
+		return listener.Drain(ctx, n.watch, n.cfg.DrainTime, n.log, n.servers...)
+	})
+	g.OnStop("readiness", n.cfg.DrainWait+partTime, func(context.Context) error {
+		n.draining.Store(true)
+		time.Sleep(n.cfg.DrainWait)
+		return nil
+	})
+}
+
+// ready returns why the node should get no calls, or nil.
+func (n *node) ready() error {
+	if n.draining.Load() {
+		return errDraining
+	}
+	return errors.Join(n.source.Ready(), n.usage.Ready())
+}
+
+// prepare sets up what the process has one of.
+func prepare(cfg *Config) error {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	if cfg.GOMEMLIMIT != "" {
+		limit, err := bytesOf("gomemlimit", cfg.GOMEMLIMIT)
+		if err != nil {
+			return err
+		}
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(gcPercentUnderLimit)
+	}
+	return nil
+}
+
+// gcPercentUnderLimit lets garbage grow while the heap is small; the memory limit bounds it.
+const gcPercentUnderLimit = 400
+
+func newLink(cfg *Config, log *slog.Logger) (*snapshot.Link, error) {
+	token := ""
+	if cfg.JoinToken.IsSet() {
+		var err error
+		if token, err = cfg.JoinToken.Value(); err != nil {
+			return nil, fmt.Errorf("join_token: %w", err)
+		}
+	}
+	transport, _ := http.DefaultTransport.(*http.Transport)
+	return snapshot.NewLink(snapshot.LinkOptions{
+		BaseURL: cfg.ControlURL, JoinToken: token, Name: cfg.Name, Build: obs.Version(), DataDir: cfg.DataDir,
+		Client: &http.Client{Transport: transport.Clone()}, Log: log,
+	})
+}
+
+// part runs f until the group comes to stopping it, which is after every part that was started later has stopped.
+func part(g *run.Group, name string, f func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(g.Context()))
+	done := make(chan struct{})
+	g.Go(name, func(context.Context) error {
+		defer close(done)
+		return f(ctx)
+	})
+	g.OnStop(name, partTime, func(stop context.Context) error {
+		cancel()
+		select {
+		case <-done:
+			return nil
+		case <-stop.Done():
+			return stop.Err()
+		}
+	})
+}
+
+func serveMetrics(g *run.Group, socket net.Listener, handler http.Handler) {
+	const headTime = 10 * time.Second
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headTime}
+	g.Go("metrics", func(context.Context) error {
+		if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.OnStop("metrics", partTime, func(context.Context) error { return server.Close() })
+}
+
+func fresh(source *snapshot.Source) wire.ConfigHealth {
+	f := source.Freshness()
+	return wire.ConfigHealth{
+		Epoch: f.Cursor.Epoch, Version: uint64(f.Cursor.Version), AgeSeconds: f.Age.Seconds(), Connected: f.Connected,
+	}
+}
+
+func newUpstreams(cfg *Config, reg registerer) *upstream.Set {
+	return upstream.NewSet(upstream.Options{
+		Timeouts: upstream.Timeouts{
+			Connect: cfg.ConnectTime, Head: cfg.HeadTime, First: cfg.FirstTime, Idle: cfg.IdleTime,
+			Answer: cfg.AnswerTime, Total: cfg.CallTime,
+		},
+		KeepAlive: cfg.KeepAlive, Observer: observeUpstreams(reg), Now: time.Now, Connections: cfg.UpstreamConnsMax,
+	}, func(name string) (string, error) {
+		secret, ok := cfg.Credentials[name]
+		if !ok {
+			return "", errors.New("not in the node's configuration under credentials")
+		}
+		return secret.Value()
+	})
+}

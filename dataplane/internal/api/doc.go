@@ -1,0 +1,10 @@
+// Package api holds the handlers of the gateway's operations, a file per group. A handler turns a call.Call into a
+// call.Answer: it reads the body, has package route choose, asks the upstream and forms the answer of the contract.
+//
+// It does not authenticate, count or write to a client, and it knows no HTTP: that is the gateway's work.
+//
+// Concurrency: an [API] is immutable and its handlers are safe for concurrent use. A call's slices belong to that call.
+//
+// Failure: what an upstream fails with is passed on as it is (502, 503, 429); a model that is configured for an upstream this
+// node could not set up is 503.
+package api

@@ -1,0 +1,15 @@
+// Package auth turns the text of a credential into the caller it speaks for.
+//
+// A text is judged in this order, cheapest first: shape, tag, a bounded cache in memory, the node's index of keys. Nothing is
+// asked over a network and no text is kept: keys are known by their SHA-256. What a caller may do (scope, host) is not decided
+// here.
+//
+// A key has at most one grant, which all its calls share and which is found by revocations for as long as a cache entry or a
+// call refers to it. Looking a key up and applying a change to it are ordered by a lock over the key's stripe, so that when
+// [Auth.KeyChanged] returns the old state of the key is in force nowhere on the node: not in the cache, not in calls that
+// authenticate at that moment, and streams of a revoked key have been told.
+//
+// Concurrency: everything is safe for concurrent use. A call whose key is in the cache takes no lock and allocates nothing.
+//
+// Failure: an index that cannot be read answers 503 for keys that are not in the cache. The control plane is not needed.
+package auth

@@ -1,0 +1,8 @@
+package auth
+
+const (
+	cachedKeysDefault = 100_000 // keys in memory when Options do not say; about 1.5 KB each with their counters
+	countersPerKey    = 10      // what the cache's admission policy asks for
+	stripes           = 256     // power of two
+	unknownPerStripe  = 8       // digests lately found to be unknown
+)

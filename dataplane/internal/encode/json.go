@@ -1,0 +1,31 @@
+package encode
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"modelgate.internal/shared/apierr"
+)
+
+// JSON answers 200 with a body, which must stay as it is until the answer is written.
+func JSON(res *fasthttp.Response, body []byte) {
+	res.Header.SetContentType("application/json")
+	res.SetBodyRaw(body)
+}
+
+// Error answers err and returns the status.
+func Error(res *fasthttp.Response, err error) int {
+	status, body := apierr.Wire(err)
+	res.SetStatusCode(status)
+	res.Header.SetContentType("application/json")
+	res.SetBodyRaw(body)
+	e := apierr.From(err)
+	if seconds, ok := e.RetrySeconds(); ok {
+		res.Header.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+	if e.Kind == apierr.Unauthorized {
+		res.Header.Set("WWW-Authenticate", "Bearer")
+	}
+	return status
+}

@@ -1,0 +1,104 @@
+package encode
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"modelgate.internal/dataplane/internal/call"
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/sse"
+	"modelgate.internal/shared/wire"
+)
+
+// Streams encodes streams. Their buffers are shared.
+type Streams struct{ buffers sync.Pool }
+
+// NewStreams returns an encoder.
+func NewStreams() *Streams {
+	return &Streams{sync.Pool{New: func() any {
+		b := make([]byte, 0, frameBytes)
+		return &b
+	}}}
+}
+
+// Answer answers 200 with a stream. It calls ended exactly once when the stream is over and before the terminal event is
+// sent, whatever happens; the outcome's Err is the answer that the error event stands for. The stream is closed by then.
+func (e *Streams) Answer(res *fasthttp.Response, s call.Stream, ended func(*call.Outcome)) {
+	res.Header.SetContentType("text/event-stream")
+	res.Header.Set("Cache-Control", "no-cache")
+	res.Header.Set("X-Accel-Buffering", "no")
+	res.ImmediateHeaderFlush = true
+	res.SetBodyStream(&body{streams: e, stream: s, ended: ended}, -1)
+}
+
+// body is a stream as fasthttp writes it: WriteTo runs on the server's goroutine.
+type body struct {
+	streams *Streams
+	stream  call.Stream
+	ended   func(*call.Outcome) // nil once called
+}
+
+// SupportsBodyWriteTo implements fasthttp.BodyWriterTo.
+func (b *body) SupportsBodyWriteTo() bool { return true }
+
+// Read implements io.Reader, which fasthttp asks for and does not use.
+func (b *body) Read([]byte) (int, error) { panic("BUG: encode: a stream is read") }
+
+// WriteTo relays the stream and ends it. An error means that the client is gone.
+func (b *body) WriteTo(dst io.Writer) (int64, error) {
+	buffer, _ := b.streams.buffers.Get().(*[]byte)
+	w := sse.NewWriter(dst, *buffer)
+	out := b.relay(w)
+	b.stream.Close() // before the call's context ends, which would look like a cancellation to the upstream
+	b.end(&out)
+	if out.End == plane.EndClientGone {
+		return 0, call.ErrClientGone
+	}
+	if out.Err != nil {
+		w.Data(errorEvent(out.Err))
+	}
+	w.Done()
+	err := w.Flush()
+	if *buffer = w.Storage(); cap(*buffer) <= frameBytesMax {
+		b.streams.buffers.Put(buffer)
+	}
+	return 0, err
+}
+
+// relay turns a panic into an outcome. The server would recover it too, but without a terminal event.
+func (b *body) relay(w *sse.Writer) (out call.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = call.Outcome{End: plane.EndFailed, Err: fmt.Errorf("stream panicked: %v", p)}
+		}
+	}()
+	return b.stream.Relay(w)
+}
+
+func (b *body) end(out *call.Outcome) {
+	if b.ended != nil {
+		b.ended(out)
+		b.ended = nil
+	}
+}
+
+// Close implements io.Closer. Without a WriteTo before it, the head could not be written.
+func (b *body) Close() error {
+	b.stream.Close()
+	b.end(&call.Outcome{End: plane.EndClientGone, Usage: call.Usage{Source: plane.SourceCounted}})
+	return nil
+}
+
+func errorEvent(err error) []byte {
+	e := apierr.From(err)
+	payload, encodeErr := json.Marshal(wire.ErrorEvent{Type: "error", Status: e.Kind.Status(), Detail: e.Detail})
+	if encodeErr != nil {
+		panic(fmt.Sprintf("BUG: encode: an error event does not encode: %v", encodeErr))
+	}
+	return payload
+}

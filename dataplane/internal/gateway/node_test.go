@@ -1,0 +1,217 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"modelgate.internal/dataplane/internal/api"
+	"modelgate.internal/dataplane/internal/gateway"
+	"modelgate.internal/dataplane/internal/limit"
+	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/upstream"
+	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/testkit"
+	"modelgate.internal/shared/wire"
+)
+
+// node is a data plane whose keys, upstreams and ledger are fakes.
+type node struct {
+	model   *model
+	ledger  *ledger
+	revoke  context.CancelCauseFunc
+	watch   *listener.Watch
+	servers []*listener.Server
+	main    string // address
+	darwin  string
+	reg     *prometheus.Registry
+	drain   func() error
+}
+
+// operations parses the contract once for all tests.
+var operations = sync.OnceValues(contract.Operations)
+
+func start(t *testing.T, change func(*gateway.Options)) *node {
+	t.Helper()
+	n := &node{model: newModel(), ledger: &ledger{}, reg: prometheus.NewRegistry()}
+	log := slog.New(slog.DiscardHandler)
+	limiter, err := limit.Open(limit.Options{DataDir: t.TempDir(), Now: time.Now, Log: log})
+	must(t, err)
+	operations, err := operations()
+	must(t, err)
+	handlers := api.New(api.Options{
+		Upstream: func(_ *plane.Current, id string) (upstream.Upstream, error) {
+			if id == "broken" {
+				return nil, apierr.New(apierr.Unavailable, "Upstream broken is misconfigured.")
+			}
+			return n.model, nil
+		},
+		Fresh: func() wire.ConfigHealth {
+			return wire.ConfigHealth{Epoch: 1, Version: 7, AgeSeconds: 0.5, Connected: true}
+		},
+		Draining: func() bool { return false }, Node: "node-1", Version: "test", Now: time.Now,
+	})
+	k := &keys{limiter: limiter}
+	k.revoked, n.revoke = context.WithCancelCause(context.Background())
+	o := gateway.Options{
+		Authenticate: k.authenticate, Admit: limiter.Admit, Record: n.ledger.record, CanRecord: n.ledger.canRecord,
+		Current: current, Operations: operations, Routes: gateway.Routes(handlers),
+		GatewayURL: "http://gateway", DarwinURL: "http://darwin", CallTimeMax: time.Minute,
+		Metrics: gateway.NewMetrics(n.reg), Log: log, Now: time.Now,
+	}
+	if change != nil {
+		change(&o)
+	}
+	g, err := gateway.New(o)
+	must(t, err)
+	n.watch, err = listener.NewWatch()
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 3)
+	go func() { done <- n.watch.Run(ctx) }()
+	budget := listener.NewBudget(64 << 20)
+	sockets, err := listener.Inherited(func(string) (string, bool) { return "", false })
+	must(t, err)
+	serve := func(name string, host gateway.Host) string {
+		socket, err := sockets.Listen(t.Context(), name, "127.0.0.1:0")
+		must(t, err)
+		s := listener.New(listener.Options{
+			Name: name, Socket: socket, Watch: n.watch, Budget: budget, ConnsMax: 100,
+			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, Log: log,
+		})
+		n.servers = append(n.servers, s)
+		go func() { done <- s.Serve() }()
+		return socket.Addr().String()
+	}
+	n.main, n.darwin = serve("gateway", gateway.MainHost), serve("darwin", gateway.DarwinHost)
+	n.drain = func() error {
+		return listener.Drain(context.Background(), n.watch, 300*time.Millisecond, log, n.servers...)
+	}
+	t.Cleanup(func() {
+		if err := n.drain(); err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		cancel()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+		}
+	})
+	return n
+}
+
+func current() *plane.Current {
+	tasks := []string{"conversation", "vision"}
+	return &plane.Current{
+		Cursor: plane.Cursor{Epoch: 1, Version: 7},
+		Models: map[string]plane.Model{
+			"Darwin": {ID: "Darwin", Family: "darwin", Tasks: tasks, Upstream: "chat", Setting: "MODELGATE_CHAT_URL"},
+			"Nova":   {ID: "Nova", Family: "darwin", Tasks: tasks, Setting: "MODELGATE_NOVA_URL"},
+			"Mock":   {ID: "Mock", Family: "darwin", Tasks: tasks, Upstream: "simulator", Setting: "MODELGATE_CHAT_URL"},
+			"Broken": {ID: "Broken", Family: "darwin", Tasks: tasks, Upstream: "broken", Setting: "MODELGATE_CHAT_URL"},
+		},
+		Upstreams: map[string]plane.UpstreamSpec{"chat": {ID: "chat"}, "simulator": {ID: "simulator", Simulator: true}, "broken": {ID: "broken"}},
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// send writes a request on a new connection.
+func send(t *testing.T, address, request string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, request)
+	must(t, err)
+	return conn
+}
+
+// post is a request to an operation with a JSON body.
+func post(path, key, body string) string {
+	return "POST " + path + " HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer " + key + "\r\nContent-Type: application/json\r\n" +
+		"Content-Length: " + itoa(len(body)) + "\r\n\r\n" + body
+}
+
+func ask(key, prompt string, stream bool) string {
+	body := `{"prompt":"` + prompt + `"}`
+	if stream {
+		body = `{"prompt":"` + prompt + `","stream":true}`
+	}
+	return post("/api/v1/agent", key, body)
+}
+
+// receive returns the whole answer as it was sent.
+func receive(t *testing.T, conn net.Conn, method string) []byte {
+	t.Helper()
+	var raw bytes.Buffer
+	res, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &raw)), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("read answer: %v; got %q", err, raw.Bytes())
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatalf("read answer: %v; got %q", err, raw.Bytes())
+	}
+	must(t, res.Body.Close())
+	return raw.Bytes()
+}
+
+var (
+	filler   = regexp.MustCompile(`@(\d+)@`)
+	changing = []struct {
+		what *regexp.Regexp
+		with string
+	}{
+		{regexp.MustCompile(`(?m)^Date: .*$`), "Date: <date>"},
+		{regexp.MustCompile(`(?m)^X-Request-Id: [0-9A-Z]{20}$`), "X-Request-Id: <id>"},
+		{regexp.MustCompile(`dur=[0-9.]+`), "dur=<ms>"},
+	}
+)
+
+// TestTranscripts sends the request of each file as it is written, with CRLF for line breaks in the head, the length of the
+// body for @length@ and that many letters for @9000@, to the host that its Host header names.
+func TestTranscripts(t *testing.T) {
+	testkit.Transcripts(t, "testdata", func(t *testing.T, request []byte) []byte {
+		n := start(t, nil)
+		head, body, _ := strings.Cut(string(request), "\n\n")
+		head = strings.ReplaceAll(head, "@length@", itoa(len(body)))
+		head = filler.ReplaceAllStringFunc(head, func(s string) string { return strings.Repeat("x", atoi(strings.Trim(s, "@"))) })
+		address := n.main
+		if strings.Contains(head, "\nHost: darwin") {
+			address = n.darwin
+		}
+		method, _, _ := strings.Cut(head, " ")
+		if strings.Contains(head, "chunked") {
+			body = strings.ReplaceAll(body, "\n", "\r\n")
+		}
+		conn := send(t, address, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
+		answer := strings.ReplaceAll(string(receive(t, conn, method)), "\r\n", "\n")
+		for _, c := range changing {
+			answer = c.what.ReplaceAllString(answer, c.with)
+		}
+		if !strings.HasSuffix(answer, "\n") {
+			answer += "\n"
+		}
+		return []byte(answer)
+	})
+}

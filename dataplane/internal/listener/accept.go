@@ -1,0 +1,73 @@
+package listener
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// acceptor wraps what a socket accepts. It is the net.Listener of one server.
+type acceptor struct {
+	net.Listener
+	watch    *Watch
+	budget   *Budget
+	connsMax int
+	log      *slog.Logger
+	warned   time.Time
+	closed   atomic.Bool
+}
+
+// Close closes the socket.
+func (a *acceptor) Close() error {
+	a.closed.Store(true)
+	return a.Listener.Close()
+}
+
+// Accept returns the next connection. It waits when the process is out of descriptors or memory, and refuses connections over
+// the bound; it fails only when the socket is closed.
+func (a *acceptor) Accept() (net.Conn, error) {
+	pause := time.Millisecond
+	for {
+		inner, err := a.Listener.Accept()
+		switch {
+		case a.closed.Load():
+			return nil, net.ErrClosed
+		case err != nil:
+			a.warn("accept fails", slog.Any("error", err))
+			time.Sleep(pause)
+			pause = min(2*pause, acceptRetryMax)
+			continue
+		}
+		if open := a.watch.Open(); open >= a.connsMax {
+			a.warn("too many connections", slog.Int("open", open))
+			refuseConn(inner)
+			continue
+		}
+		c := &Conn{Conn: inner, budget: a.budget}
+		if err := a.watch.add(c); err != nil {
+			a.warn("connection cannot be watched", slog.Any("error", err))
+			_ = c.Close()
+			continue
+		}
+		return c, nil
+	}
+}
+
+// warn logs at most once a second.
+func (a *acceptor) warn(message string, attr slog.Attr) {
+	if now := time.Now(); now.Sub(a.warned) > time.Second {
+		a.warned = now
+		a.log.Warn(message, attr) //nolint:sloglint // the callers' messages are constant
+	}
+}
+
+// refuseConn answers a connection that there is no room for. Its send buffer is empty, so the write does not wait.
+func refuseConn(c net.Conn) {
+	const body = `{"detail":"Too many connections. Try again."}`
+	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"+
+		"Retry-After: %d\r\nContent-Length: %d\r\n\r\n%s", int(overloadRetry.Seconds()), len(body), body)
+	_ = c.Close()
+}

@@ -1,0 +1,151 @@
+package listener
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"modelgate.internal/dataplane/internal/call"
+)
+
+// Conn is an accepted connection. While a call is bound to it, the client's departure ends the call.
+type Conn struct {
+	net.Conn
+	id    uint64 // never used twice, unlike descriptors
+	watch *Watch
+
+	mu   sync.Mutex
+	gone bool
+	end  context.CancelCauseFunc // of the bound call
+	by   time.Time               // its total deadline
+
+	held   atomic.Int64 // bytes of the body budget
+	budget *Budget
+	linger atomic.Bool
+	closed atomic.Bool
+
+	// Of the serving goroutine:
+	answered bool // the next read begins another request
+	writeBy  time.Time
+}
+
+// Of returns the connection that a request came on, or nil if it did not come through this package.
+func Of(ctx *fasthttp.RequestCtx) *Conn {
+	c, _ := ctx.Conn().(*Conn)
+	return c
+}
+
+// Bind has end called with call.ErrClientGone when the client leaves, with call.ErrDeadline when the time by is over and with
+// call.ErrDraining when the node gives the call up. If the client has left already, end is called at once. The zero time is
+// no deadline. A connection has one bound call at most.
+func (c *Conn) Bind(end context.CancelCauseFunc, by time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		end(call.ErrClientGone)
+		return
+	}
+	c.end, c.by = end, by
+}
+
+// Unbind forgets the bound call. When it returns, end is neither running nor will it be called.
+func (c *Conn) Unbind() {
+	c.mu.Lock()
+	c.end = nil
+	c.mu.Unlock()
+}
+
+// left says that the client closed its side.
+func (c *Conn) left() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	c.finish(call.ErrClientGone)
+}
+
+// expire ends the bound call if its deadline is over.
+func (c *Conn) expire(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.by.IsZero() && now.After(c.by) {
+		c.finish(call.ErrDeadline)
+	}
+}
+
+func (c *Conn) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finish(call.ErrDraining)
+}
+
+// finish ends the bound call, if any. c must be locked.
+func (c *Conn) finish(cause error) {
+	if c.end != nil {
+		c.end(cause)
+		c.end = nil
+	}
+}
+
+// Read gives the finished request's share of the body budget back before it waits for the next request.
+func (c *Conn) Read(p []byte) (int, error) {
+	if c.answered {
+		c.answered = false
+		c.release()
+	}
+	return c.Conn.Read(p)
+}
+
+// Write sends p in pieces, each with a fresh deadline, so that a client is cut for not reading and not for reading slowly. Of
+// many small writes only one a second pays for setting the deadline.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	for {
+		if now := time.Now(); c.writeBy.Sub(now) < writeTimeout-writeRefresh {
+			c.writeBy = now.Add(writeTimeout)
+			if err := c.SetWriteDeadline(c.writeBy); err != nil {
+				return n, err
+			}
+		}
+		piece := p[n:min(len(p), n+writePieceBytes)]
+		m, err := c.Conn.Write(piece)
+		n += m
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// Close ends the connection and whatever call is bound to it.
+func (c *Conn) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	c.watch.remove(c)
+	if c.linger.Load() {
+		c.readOn()
+	}
+	err := c.Conn.Close()
+	c.left()
+	c.release()
+	return err
+}
+
+// readOn tells the client that nothing more comes and swallows what it is still sending. Closing with unread bytes would
+// reset the connection, and the client might never see why it was refused.
+func (c *Conn) readOn() {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytesMax)
+}
+
+func (c *Conn) release() {
+	if n := c.held.Swap(0); n != 0 {
+		c.budget.used.Add(-n)
+	}
+}

@@ -1,0 +1,31 @@
+package listener
+
+import "time"
+
+const (
+	headBytesMax     = 8 << 10  // request line and headers; also the read buffer of a connection
+	writeBufferBytes = 2 << 10  // head and body of a usual answer in one write; held by streams, too
+	bodyBytesFree    = 64 << 10 // bodies up to this size need no reservation: connections bound them
+	writePieceBytes  = 64 << 10 // per piece of a large write, so that its deadline measures progress
+
+	readTimeout  = 15 * time.Second // a whole request, from its first byte; and the first byte of a connection
+	idleTimeout  = 75 * time.Second // between requests; above the load balancer's
+	writeTimeout = 30 * time.Second // one write to a client that does not read
+	writeRefresh = time.Second      // how old a write deadline may be before it is set anew
+
+	keepAliveIdle   = 30 * time.Second // silence before a TCP probe
+	keepAliveEvery  = 10 * time.Second
+	keepAliveProbes = 3
+	userTimeout     = 30 * time.Second // unacknowledged data before the kernel gives the peer up
+
+	lingerTime     = 2 * time.Second // reading on after a refusal, so that the client sees the answer and not a reset
+	lingerBytesMax = 16 << 20
+
+	acceptRetryMax = time.Second            // pause after a failed accept
+	deadlineEvery  = 250 * time.Millisecond // how often total deadlines are looked at
+	eventsPerWait  = 256
+
+	endTime = 5 * time.Second // for calls that were told to end when the drain time was over
+
+	overloadRetry = time.Second // Retry-After of a refusal for want of room
+)

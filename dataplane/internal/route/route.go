@@ -1,0 +1,138 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"modelgate.internal/dataplane/internal/call"
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/key"
+	"modelgate.internal/shared/plane"
+)
+
+// AgentTask is the task that an agent call counts as.
+const AgentTask = "conversation"
+
+// How a model is served, the words of the contract.
+const (
+	BackendUpstream  = "upstream"
+	BackendSimulator = "simulator"
+	BackendNone      = "none"
+)
+
+// Target is where a call goes.
+type Target struct {
+	Model    plane.Model
+	Upstream plane.UpstreamSpec
+}
+
+// ToModel returns the target of an agent call for the named model.
+func ToModel(config *plane.Current, caller *call.Caller, name []byte) (Target, error) {
+	model, ok := config.Models[string(name)]
+	if !ok {
+		return Target{}, apierr.New(apierr.NotFound, fmt.Sprintf("There is no model %.64q. The models are %s.", name, names(config)))
+	}
+	if err := allowed(caller, model.Family, AgentTask); err != nil {
+		return Target{Model: model}, err
+	}
+	return serve(config, caller, model)
+}
+
+// ToTask returns the target of a call to a direct endpoint.
+func ToTask(config *plane.Current, caller *call.Caller, family, task string) (Target, error) {
+	if err := known(config, family, task); err != nil {
+		return Target{}, err
+	}
+	if err := allowed(caller, family, task); err != nil {
+		return Target{}, err
+	}
+	model, ok := server(config, family, task)
+	if !ok {
+		return Target{}, apierr.New(apierr.Unavailable,
+			fmt.Sprintf("No model of this installation serves the task %s of the family %s. GET /api/v1 lists what is served.", task, family))
+	}
+	return serve(config, caller, model)
+}
+
+// server returns the model that serves a task.
+func server(config *plane.Current, family, task string) (best plane.Model, ok bool) {
+	for _, model := range config.Models {
+		if model.Family != family || !slices.Contains(model.Tasks, task) {
+			continue
+		}
+		if !ok || before(model, best) {
+			best, ok = model, true
+		}
+	}
+	return best, ok
+}
+
+// before orders the models that serve the same task.
+func before(a, b plane.Model) bool {
+	rank := func(m plane.Model) int {
+		switch {
+		case strings.EqualFold(m.ID, m.Family):
+			return 0
+		case m.Upstream != "":
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// serve finds the upstream of a model for a caller.
+func serve(config *plane.Current, caller *call.Caller, model plane.Model) (Target, error) {
+	target := Target{Model: model}
+	why := Unserved(config, caller, model)
+	if why != "" {
+		return target, apierr.New(apierr.Unavailable, why)
+	}
+	target.Upstream, _ = config.Target(model.Upstream)
+	return target, nil
+}
+
+// Unserved says why a model cannot answer the caller now and what to configure, or "" if it can.
+func Unserved(config *plane.Current, caller *call.Caller, model plane.Model) string {
+	spec, ok := config.Target(model.Upstream)
+	switch {
+	case model.Upstream == "" || !ok:
+		return fmt.Sprintf("No upstream is configured for %s. Set %s.", model.ID, settingOf(model))
+	case spec.Simulator && caller != nil && (caller.Kind == key.Live || caller.Kind == key.Darwin):
+		return fmt.Sprintf("%s is served by a simulator, and a live key is never answered by a simulator. Configure %s, or use a test key.",
+			model.ID, settingOf(model))
+	}
+	return ""
+}
+
+func settingOf(model plane.Model) string {
+	return cmp.Or(model.Setting, "an upstream for it in the control plane's configuration")
+}
+
+// Backend says how a model is served.
+func Backend(config *plane.Current, model plane.Model) string {
+	spec, ok := config.Target(model.Upstream)
+	switch {
+	case model.Upstream == "" || !ok:
+		return BackendNone
+	case spec.Simulator:
+		return BackendSimulator
+	}
+	return BackendUpstream
+}
+
+// Models returns the models in the order of their ids.
+func Models(config *plane.Current) []plane.Model {
+	return slices.SortedFunc(maps.Values(config.Models), func(a, b plane.Model) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func names(config *plane.Current) string {
+	ids := slices.Sorted(maps.Keys(config.Models))
+	if len(ids) == 0 {
+		return "not configured yet"
+	}
+	return strings.Join(ids, ", ")
+}

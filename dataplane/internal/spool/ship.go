@@ -1,0 +1,371 @@
+package spool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"modelgate.internal/shared/plane"
+)
+
+// shipper uploads the records of the queue in order and drops segments whose records are all acknowledged. Except for acked it
+// is used by one goroutine.
+type shipper struct {
+	s       *Spool
+	encoder *zstd.Encoder
+	names   names
+	acked   atomic.Uint64 // of this process's records
+	records int           // at most this many in an upload
+
+	failing bool
+
+	segment  *segment // whose records are being shipped
+	file     *os.File
+	runs     []run
+	next     uint64   // seq to be shipped next; 0 before the first upload of a segment
+	at       int      // offset of a record that is not after next
+	previous position // of the newest acknowledgement
+}
+
+// position is how far an incarnation is acknowledged.
+type position struct {
+	incarnation string
+	acked       uint64
+}
+
+func newShipper(s *Spool) (*shipper, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, fmt.Errorf("make usage encoder: %w", err)
+	}
+	names, err := loadNames(s.dir, s.queue)
+	if err != nil {
+		return nil, err
+	}
+	return &shipper{s: s, encoder: encoder, names: names, records: uploadRecordsMax}, nil
+}
+
+func (h *shipper) run(ctx context.Context) {
+	defer h.leave()
+	wait := retryFirst
+	for ctx.Err() == nil {
+		more, err := h.step(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			if !h.failing {
+				h.s.o.Log.Warn("usage records are not being shipped, trying again", slog.Any("error", err))
+			}
+			h.failing = true
+			pause(ctx, wait/2+rand.N(wait/2)) //nolint:gosec // spreads load, guards nothing
+			wait = min(2*wait, retryMax)
+		case err == nil:
+			if h.failing && more {
+				h.s.o.Log.Info("usage records are being shipped again")
+				h.failing = false
+			}
+			wait = retryFirst
+			if !more {
+				pause(ctx, shipEvery)
+			}
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
+	defer cancel()
+	for more := true; more && last.Err() == nil; {
+		var err error
+		if more, err = h.step(last); err != nil {
+			return // the next process ships the rest
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// step ships one batch or drops one segment. It reports false if there is nothing to do now.
+func (h *shipper) step(ctx context.Context) (more bool, err error) {
+	segment, sealed := h.head()
+	if segment == nil {
+		return false, nil
+	}
+	batch, err := h.read()
+	if err != nil {
+		if errors.Is(err, errDamaged) && sealed {
+			h.s.distrust(segment)
+			h.leave()
+		}
+		return false, err
+	}
+	if len(batch) > 0 {
+		return true, h.upload(ctx, batch)
+	}
+	if !sealed {
+		return false, nil
+	}
+	if err := h.s.drop(segment); err != nil {
+		return false, err
+	}
+	h.leave()
+	return true, nil
+}
+
+// head goes to the first segment of the queue and to what has been appended to it since.
+func (h *shipper) head() (first *segment, sealed bool) {
+	h.s.mu.Lock()
+	if len(h.s.queue) == 0 {
+		h.s.mu.Unlock()
+		return nil, false
+	}
+	first = h.s.queue[0]
+	sealed = first.sealed
+	suspect := first.suspect
+	live := run{from: segmentHeaderBytes, to: first.tail, first: first.first, last: first.last}
+	h.s.mu.Unlock()
+	if h.segment != first {
+		h.leave()
+		h.segment = first
+		h.at = segmentHeaderBytes
+		h.runs = nil // of a suspect segment: scanned when it is opened
+	}
+	if !suspect {
+		h.runs = []run{live}
+	}
+	return first, sealed
+}
+
+// leave closes the current segment.
+func (h *shipper) leave() {
+	if h.file != nil {
+		_ = h.file.Close()
+	}
+	h.segment, h.file, h.next = nil, nil, 0
+}
+
+// enter opens the current segment; one of an earlier process is searched for damage.
+func (h *shipper) enter() error {
+	f, err := os.Open(h.segment.path)
+	if err != nil {
+		return fmt.Errorf("read usage segment: %w", err)
+	}
+	h.file = f
+	if h.runs != nil {
+		return nil
+	}
+	data, err := os.ReadFile(h.segment.path)
+	if err != nil {
+		return fmt.Errorf("read usage segment: %w", err)
+	}
+	runs, torn := scan(data, seedOf(h.segment.incarnation))
+	if torn != 0 {
+		h.s.o.Log.Warn("usage segment ends in a torn record", slog.String("file", h.segment.path), slog.Int("offset", torn))
+	}
+	if len(runs) > 1 || (len(runs) == 1 && (runs[0].from != segmentHeaderBytes || runs[0].first != h.segment.first)) {
+		h.s.o.Log.Error("usage segment is damaged, shipping what is whole", slog.String("file", h.segment.path), slog.Int("parts", len(runs)))
+		h.s.setAside(h.segment)
+	}
+	h.runs = append([]run{}, runs...)
+	return nil
+}
+
+// read returns the next records, contiguous, without gaps and of one name. It returns none at the end of the segment.
+func (h *shipper) read() ([]plane.UsageRecord, error) {
+	if h.file == nil {
+		if err := h.enter(); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range h.runs {
+		if r.to <= h.at || r.last < h.next {
+			continue
+		}
+		batch, err := h.readRun(r)
+		if err != nil || len(batch) > 0 {
+			return batch, err
+		}
+	}
+	return nil, nil
+}
+
+func (h *shipper) readRun(r run) ([]plane.UsageRecord, error) {
+	h.at = max(h.at, r.from)
+	seed := seedOf(h.segment.incarnation)
+	buffer := make([]byte, readBytes)
+	var batch []plane.UsageRecord
+	for h.at < r.to {
+		b := buffer[:min(readBytes, r.to-h.at)]
+		if _, err := h.file.ReadAt(b, int64(h.at)); err != nil {
+			return nil, fmt.Errorf("read usage segment: %w", err)
+		}
+		seq, payload, n, ok := cutRecord(b, seed)
+		if !ok {
+			return nil, fmt.Errorf("%w: record at %d of %s", errDamaged, h.at, h.segment.path)
+		}
+		for ; ok; seq, payload, n, ok = cutRecord(b, seed) {
+			if seq >= h.next {
+				if len(batch) == h.records || (len(batch) > 0 && h.names.starts(h.segment.incarnation, seq)) {
+					return batch, nil
+				}
+				record, err := decodePayload(seq, payload)
+				if err != nil {
+					return nil, fmt.Errorf("%w: record at %d of %s: %w", errDamaged, h.at, h.segment.path, err)
+				}
+				batch = append(batch, record)
+			}
+			if len(batch) == 0 { // a batch begins at h.at, so that it is read again if it fails
+				h.at += n
+			}
+			b = b[n:]
+		}
+		if len(batch) > 0 {
+			return batch, nil
+		}
+	}
+	return nil, nil
+}
+
+// upload sends a batch and goes where the answer says.
+func (h *shipper) upload(ctx context.Context, batch []plane.UsageRecord) error {
+	first, last := batch[0].Seq, batch[len(batch)-1].Seq
+	name, from := h.names.of(h.segment.incarnation, first)
+	var raw []byte
+	for i := range batch {
+		batch[i].Seq -= from - 1
+		line, err := json.Marshal(&batch[i])
+		if err != nil {
+			return fmt.Errorf("encode usage record %d: %w", first+uint64(i), err)
+		}
+		raw = append(append(raw, line...), '\n')
+	}
+	header := http.Header{
+		"Content-Type":          {"application/jsonl"},
+		"Content-Encoding":      {"zstd"},
+		plane.HeaderIncarnation: {name},
+		plane.HeaderSegment:     {strconv.FormatUint(first-from+1, 10)},
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadWait)
+	defer cancel()
+	status, answer, err := h.s.o.Uploader.Send(ctx, plane.UsagePath, header, h.encoder.EncodeAll(raw, nil))
+	if err != nil {
+		return fmt.Errorf("upload usage records: %w", err)
+	}
+	switch {
+	case status == http.StatusRequestEntityTooLarge && h.records > 1:
+		h.records = (len(batch) + 1) / 2
+		return nil
+	case status == http.StatusConflict, status >= 200 && status <= 299:
+	default:
+		return fmt.Errorf("control plane answers %d to usage records: %.300s", status, answer)
+	}
+	stored, err := storedSeq(answer)
+	if err != nil {
+		return fmt.Errorf("control plane answers %d to usage records: %w", status, err)
+	}
+	h.records = uploadRecordsMax
+	return h.acknowledged(stored+from-1, first, last)
+}
+
+// storedSeq reads a plane.UsageAck, which a 409 brings, too. An answer without the number is not one: taking it for "nothing is
+// stored" would number records anew that are counted already.
+func storedSeq(answer []byte) (uint64, error) {
+	var ack struct {
+		Seq *uint64 `json:"seq"`
+	}
+	if err := json.Unmarshal(answer, &ack); err != nil {
+		return 0, fmt.Errorf("decode acknowledgement: %w", err)
+	}
+	if ack.Seq == nil {
+		return 0, fmt.Errorf("no seq in %.300s", answer)
+	}
+	return *ack.Seq, nil
+}
+
+// acknowledged goes on after acked, the last record that the control plane has of the name; first and last are what was sent.
+func (h *shipper) acknowledged(acked, first, last uint64) error {
+	own := h.segment.incarnation == h.s.incarnation
+	switch {
+	case own && acked > h.s.Stats().Appended:
+		return fmt.Errorf("control plane acknowledges usage record %d, which was not written yet", acked)
+	case acked >= first: // perhaps more than was sent now: an earlier upload whose answer was lost
+		h.note(acked, first, last)
+		if own {
+			h.acked.Store(acked)
+		}
+		return nil
+	case acked+1 == first:
+		return errors.New("control plane stores none of the usage records it was sent")
+	case h.holds(acked + 1): // it has less than it said before
+		h.next, h.at = acked+1, segmentHeaderBytes
+		return nil
+	default:
+		return h.rename(acked + 1)
+	}
+}
+
+// note counts stored records, and lost ones when the control plane stored records beyond a gap.
+func (h *shipper) note(acked, first, last uint64) {
+	p := position{h.segment.incarnation, acked}
+	if h.previous.incarnation == p.incarnation && first > h.previous.acked+1 {
+		h.lose(h.previous.acked+1, first)
+	}
+	h.previous = p
+	h.next = acked + 1
+	h.s.stats.acknowledged.Add(min(acked, last) - first + 1)
+}
+
+// lose reports the records from first to before next as destroyed.
+func (h *shipper) lose(first, next uint64) {
+	h.s.stats.lost.Add(next - first)
+	h.s.o.Log.Error("usage records are lost", slog.Any("incarnation", h.segment.incarnation), slog.Uint64("first_seq", first), slog.Uint64("last_seq", next-1))
+}
+
+// holds reports whether the segment has the record.
+func (h *shipper) holds(seq uint64) bool {
+	for _, r := range h.runs {
+		if r.first <= seq && seq <= r.last {
+			return true
+		}
+	}
+	return false
+}
+
+// rename ships what follows a gap under a new name. The control plane waits for a record that is nowhere any more, so it has
+// none of the later ones, and they can be numbered anew without counting any twice. The name is durable before it is used.
+func (h *shipper) rename(wanted uint64) error {
+	var from uint64
+	for _, r := range h.runs {
+		if r.first > wanted {
+			from = r.first
+			break
+		}
+	}
+	if from == 0 {
+		return fmt.Errorf("control plane waits for usage record %d, which this node does not have", wanted)
+	}
+	name, err := newIncarnation(h.s.o.Now())
+	if err != nil {
+		return err
+	}
+	if err := h.names.add(h.s.dir, h.segment.incarnation, alias{From: from, Incarnation: name}); err != nil {
+		return err
+	}
+	h.lose(wanted, from)
+	h.previous = position{h.segment.incarnation, from - 1}
+	h.next, h.at = from, segmentHeaderBytes
+	return nil
+}

@@ -1,0 +1,218 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"modelgate.internal/dataplane/internal/call"
+	"modelgate.internal/shared/plane"
+)
+
+// whole is an answer that was not streamed, as slices of the body.
+type whole struct {
+	text  []byte      // inside of the JSON string literal
+	usage *call.Usage // the provider's count; nil when it gave none
+}
+
+// scanWhole reads the usual answer: one choice with text, no tool calls, no error, and the provider's count. It refuses
+// every other one, and what it accepts parseWhole accepts with the same meaning. The count is stored in use.
+func scanWhole(data []byte, use *call.Usage) (text []byte, ok bool) {
+	s := scanner{b: data}
+	choices, usages := 0, 0
+	s.want('{')
+	for first := true; s.more(&first, '}'); {
+		switch string(s.key()) {
+		case "choices":
+			choices++
+			text = s.wholeChoice()
+		case "error":
+			s.bad = s.bad || !s.null()
+		case "object":
+			s.space()
+			s.bad = s.bad || string(s.text()) != "chat.completion"
+		case "usage":
+			usages++
+			*use = s.usage()
+		default:
+			s.skip(0)
+		}
+	}
+	s.end()
+	return text, !s.bad && choices == 1 && usages == 1
+}
+
+func (s *scanner) wholeChoice() (text []byte) {
+	s.want('[')
+	s.want('{')
+	messages := 0
+	for first := true; s.more(&first, '}'); {
+		switch string(s.key()) {
+		case "index":
+			s.bad = s.count() != 0 || s.bad
+		case "finish_reason":
+			s.space()
+			s.bad = s.bad || string(s.text()) == "error"
+		case "message":
+			messages++
+			text = s.message()
+		default:
+			s.skip(0)
+		}
+	}
+	s.want(']')
+	s.bad = s.bad || messages != 1
+	return text
+}
+
+func (s *scanner) message() (text []byte) {
+	s.want('{')
+	contents := 0
+	for first := true; s.more(&first, '}'); {
+		switch string(s.key()) {
+		case "content":
+			contents++
+			s.space()
+			text = s.text()
+		case "tool_calls":
+			if !s.null() {
+				s.want('[')
+				s.want(']')
+			}
+		case "function_call":
+			s.bad = s.bad || !s.null()
+		default:
+			s.skip(0)
+		}
+	}
+	s.bad = s.bad || contents != 1
+	return text
+}
+
+func (s *scanner) usage() call.Usage {
+	u := call.Usage{Source: plane.SourceProvider}
+	ins, outs := 0, 0
+	s.want('{')
+	for first := true; s.more(&first, '}'); {
+		switch string(s.key()) {
+		case "prompt_tokens":
+			ins++
+			u.TokensIn = s.count()
+		case "completion_tokens":
+			outs++
+			u.TokensOut = s.count()
+		default:
+			s.skip(0)
+		}
+	}
+	s.bad = s.bad || ins != 1 || outs != 1
+	return u
+}
+
+// parseWhole is the authority on what a whole answer means. Its errors are *reported for an error object, else they say
+// what is wrong with the answer.
+func parseWhole(data []byte) (whole, error) {
+	var w struct {
+		Object  string `json:"object"`
+		Choices []struct {
+			Index   int64 `json:"index"`
+			Message struct {
+				Content      json.RawMessage `json:"content"`
+				Refusal      json.RawMessage `json:"refusal"`
+				ToolCalls    json.RawMessage `json:"tool_calls"`
+				FunctionCall json.RawMessage `json:"function_call"`
+			} `json:"message"`
+			FinishReason *string `json:"finish_reason"`
+		} `json:"choices"`
+		Usage json.RawMessage `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return whole{}, fmt.Errorf("%w: %w", errNotChunk, err)
+	}
+	if present(w.Error) || w.Object == "error" {
+		return whole{}, reportedIn(data)
+	}
+	if len(w.Choices) != 1 || w.Choices[0].Index != 0 {
+		return whole{}, fmt.Errorf("%w: not one choice", errNotChunk)
+	}
+	choice := w.Choices[0]
+	if calls(choice.Message.ToolCalls) || present(choice.Message.FunctionCall) {
+		return whole{}, errTools
+	}
+	if choice.FinishReason != nil && *choice.FinishReason == "error" {
+		return whole{}, &reported{}
+	}
+	content := choice.Message.Content
+	if !present(content) {
+		content = choice.Message.Refusal
+	}
+	if content == nil {
+		return whole{}, fmt.Errorf("%w: a message without content", errNotChunk)
+	}
+	text, err := textOf(content)
+	return whole{text: text, usage: parseUsage(w.Usage)}, err
+}
+
+// literal returns text as a string literal of its own storage.
+func literal(text []byte) []byte { return slices.Concat([]byte{'"'}, text, []byte{'"'}) }
+
+// reportedIn returns the error that a JSON document reports, in one of the forms that are about, or nil.
+func reportedIn(data []byte) *reported {
+	var w struct {
+		Object  string          `json:"object"`
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(data, &w) != nil {
+		return nil //nolint:nilerr // a document that does not say is no report
+	}
+	var inner struct {
+		Message json.RawMessage `json:"message"`
+	}
+	if json.Unmarshal(w.Error, &inner) == nil && inner.Message != nil {
+		return &reported{plain(inner.Message)}
+	}
+	for _, value := range []json.RawMessage{w.Error, w.Message, w.Detail} {
+		if present(value) {
+			return &reported{plain(value)}
+		}
+	}
+	if w.Object == "error" {
+		return &reported{}
+	}
+	return nil
+}
+
+// plain decodes a string, and returns nothing for other values.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// passable makes an upstream's message fit for a client: one line, short, without URLs, and without the words that the
+// upstream itself must not tell.
+func passable(message string, secrets ...string) string {
+	message = strings.ToValidUTF8(message, "")
+	words := strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	for i, word := range words {
+		hidden := strings.Contains(word, "://") || strings.Contains(word, "sk-")
+		for _, secret := range secrets {
+			hidden = hidden || secret != "" && strings.Contains(word, secret)
+		}
+		if hidden {
+			words[i] = "[removed]"
+		}
+	}
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > messageRunesMax {
+		runes = append(runes[:messageRunesMax-1], '…')
+	}
+	return string(runes)
+}

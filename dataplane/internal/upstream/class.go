@@ -1,0 +1,51 @@
+package upstream
+
+import (
+	"errors"
+
+	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/plane"
+)
+
+// classed is a cause that tells the pools how a call failed.
+type classed struct {
+	class plane.FailureClass
+	cause error
+}
+
+func (c *classed) Error() string {
+	if c.cause == nil {
+		return string(c.class)
+	}
+	return string(c.class) + ": " + c.cause.Error()
+}
+
+func (c *classed) Unwrap() error { return c.cause }
+
+// FailureClass is what a pool looks for in the chain of an error.
+func (c *classed) FailureClass() plane.FailureClass { return c.class }
+
+// classed returns the answer of the fault with its failure class, where it has one: the caller's own faults and calls that
+// were cancelled have none.
+func (f *fault) classed() error {
+	var class plane.FailureClass
+	switch {
+	case f.result == ResultCancelled || f.answer.Kind == apierr.BadRequest || f.answer.Kind == apierr.TooLarge:
+		return f.answer
+	case f.barred:
+		class = plane.FailRefused
+	case f.answer.Kind == apierr.Limited:
+		class = plane.FailRateLimited
+	case f.result == ResultBusy:
+		class = plane.FailBusy
+	case f.result == ResultTimeout:
+		class = plane.FailTimeout
+	case f.result == ResultInvalid:
+		class = plane.FailInvalidAnswer
+	case f.result == ResultUnreachable:
+		return f.answer // the transport's error in its chain tells more
+	default:
+		class = plane.FailServerError
+	}
+	return f.answer.Because(&classed{class, errors.Unwrap(f.answer)})
+}
