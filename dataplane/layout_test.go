@@ -18,12 +18,17 @@ func TestImportTable(t *testing.T) {
 		// Handlers know no HTTP.
 		{
 			Packages: []string{"internal/api"},
-			Ours:     []string{shared, "internal/call", "internal/route", "internal/scan", "internal/upstream"},
+			Ours:     []string{shared, "internal/call", "internal/route", "internal/scan", "internal/upstream", "internal/pool"},
 			Never:    []string{"github.com/valyala/fasthttp", "net/http"},
 		},
 		// Upstreams know nothing of who asks.
 		{
 			Packages: []string{"internal/upstream/..."},
+			Ours:     []string{shared, "internal/call", "internal/upstream/..."},
+			Never:    []string{"github.com/valyala/fasthttp"},
+		},
+		{
+			Packages: []string{"internal/pool"},
 			Ours:     []string{shared, "internal/call", "internal/upstream/..."},
 			Never:    []string{"github.com/valyala/fasthttp"},
 		},

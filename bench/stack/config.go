@@ -8,42 +8,28 @@ import (
 	"strconv"
 
 	"github.com/goccy/go-yaml"
+
+	"modelgate.internal/shared/plane"
 )
 
 // controlConfig is the configuration of the control plane as far as the stack sets it.
 type controlConfig struct {
-	Listen         string     `yaml:"listen"`
-	InternalListen string     `yaml:"internal_listen"`
-	MetricsListen  string     `yaml:"metrics_listen"`
-	PublicURL      string     `yaml:"public_url"`
-	GatewayURL     string     `yaml:"gateway_url"`
-	DarwinURL      string     `yaml:"darwin_url"`
-	DatabaseURL    string     `yaml:"database_url"`
-	KeyEncryption  string     `yaml:"key_encryption_key"`
-	KeyPepper      string     `yaml:"key_pepper"`
-	SessionKey     string     `yaml:"session_key"`
-	JoinToken      string     `yaml:"join_token"`
-	LogLevel       string     `yaml:"log_level"`
-	LogFormat      string     `yaml:"log_format"`
-	Models         []model    `yaml:"models"`
-	Upstreams      []upstream `yaml:"upstreams"`
-}
-
-type model struct {
-	ID       string   `yaml:"id"`
-	Family   string   `yaml:"family"`
-	Tasks    []string `yaml:"tasks"`
-	Upstream string   `yaml:"upstream"`
-	Setting  string   `yaml:"setting"`
-}
-
-type upstream struct {
-	ID         string `yaml:"id"`
-	Dialect    string `yaml:"dialect"`
-	BaseURL    string `yaml:"base_url"`
-	Model      string `yaml:"model"`
-	Credential string `yaml:"credential"`
-	Simulator  bool   `yaml:"simulator"`
+	Listen         string               `yaml:"listen"`
+	InternalListen string               `yaml:"internal_listen"`
+	MetricsListen  string               `yaml:"metrics_listen"`
+	PublicURL      string               `yaml:"public_url"`
+	GatewayURL     string               `yaml:"gateway_url"`
+	DarwinURL      string               `yaml:"darwin_url"`
+	DatabaseURL    string               `yaml:"database_url"`
+	KeyEncryption  string               `yaml:"key_encryption_key"`
+	KeyPepper      string               `yaml:"key_pepper"`
+	SessionKey     string               `yaml:"session_key"`
+	JoinToken      string               `yaml:"join_token"`
+	LogLevel       string               `yaml:"log_level"`
+	LogFormat      string               `yaml:"log_format"`
+	Models         []plane.Model        `yaml:"models"`
+	Upstreams      []plane.UpstreamSpec `yaml:"upstreams"`
+	Pools          []plane.PoolSpec     `yaml:"pools,omitempty"`
 }
 
 // nodeConfig is the configuration of a data-plane node as far as the stack sets it.
@@ -90,23 +76,28 @@ func (s *Stack) makeSecrets(ctx context.Context) error {
 // writeConfigs writes the configuration of every process, anew with each start.
 func (s *Stack) writeConfigs() error {
 	secret := func(name string) string { return "file:" + s.at.secret(name) }
-	chat := upstream{ID: "chat", Dialect: "chat", BaseURL: s.o.ChatURL, Model: s.o.ChatModel}
+	chat := plane.UpstreamSpec{ID: "chat", Dialect: plane.DialectChat, BaseURL: s.o.ChatURL, Model: s.o.ChatModel}
 	if s.o.ChatKey != "" {
 		chat.Credential = "chat"
 	}
 	if s.simulated() {
 		chat.BaseURL, chat.Model, chat.Simulator = "http://"+s.address(portSimulator)+"/v1", simulatorModel, true
 	}
-	var models []model
+	server, pools := chat.ID, []plane.PoolSpec(nil)
+	if s.o.OneAttempt {
+		chat.Breaker.Failures, server = -1, "chat-once"
+		pools = []plane.PoolSpec{{ID: server, Members: []plane.Member{{Upstream: chat.ID}}, Retry: plane.Retry{Attempts: 1}}}
+	}
+	var models []plane.Model
 	for _, id := range []string{"Darwin", "Nova"} {
-		models = append(models, model{ID: id, Family: "darwin", Tasks: chatTasks(), Upstream: chat.ID, Setting: "MODELGATE_CHAT_URL"})
+		models = append(models, plane.Model{ID: id, Family: "darwin", Tasks: chatTasks(), Upstream: server, Setting: "MODELGATE_CHAT_URL"})
 	}
 	err := writeYAML(s.at.config("controlplane"), controlConfig{
 		Listen: s.address(portControl), InternalListen: s.address(portControlInternal), MetricsListen: s.address(portControlMetrics),
 		PublicURL: "http://" + s.address(portControl), GatewayURL: "http://" + s.address(portGateway), DarwinURL: "http://" + s.address(portDarwin),
 		DatabaseURL: s.databaseURL(), KeyEncryption: secret(secretKeyEncryption), KeyPepper: secret(secretKeyPepper),
 		SessionKey: secret(secretSession), JoinToken: secret(secretJoin),
-		LogLevel: s.o.LogLevel, LogFormat: "text", Models: models, Upstreams: []upstream{chat},
+		LogLevel: s.o.LogLevel, LogFormat: "text", Models: models, Upstreams: []plane.UpstreamSpec{chat}, Pools: pools,
 	})
 	if err != nil {
 		return err

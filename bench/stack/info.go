@@ -68,13 +68,15 @@ Modelgate is ready.
 		fmt.Fprintf(w, "  Gateway      %s/api/v1  (%s)\n", node.GatewayURL, node.Name)
 	}
 	fmt.Fprintf(w, `  Demo login   %s  %s
+  Demo app     %s
+  Demo key     %s
   Logs         %s
 
 See tokens stream:
 
   curl -N %s/api/v1/agent -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"prompt": "Tell me about the sea.", "stream": true}'
 
-`, i.Demo.Email, i.Demo.Password, s.at.logs, i.GatewayURL, i.Demo.Key)
+`, i.Demo.Email, i.Demo.Password, i.Demo.AppID, i.Demo.Key, s.at.logs, i.GatewayURL, i.Demo.Key)
 	if s.simulated() {
 		fmt.Fprint(w, "Answers come from a SIMULATOR, not a model. Set MODELGATE_CHAT_URL to the base URL of an OpenAI-compatible\n"+
 			"server, for instance http://127.0.0.1:11434/v1, to get answers from a model.\n\n")

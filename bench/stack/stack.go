@@ -28,6 +28,8 @@ type Options struct {
 	ChatKey   string // its key, if it wants one
 	ChatModel string // what it calls the model
 
+	OneAttempt bool // no retries and no circuit breaker, for suites that count what reaches the model server
+
 	DatabaseURL string    // a database to use; one of our own when empty
 	LogLevel    string    // of both planes: debug, info, warn, error; info when empty
 	Env         []string  // added to our environment for every process, "NAME=value"

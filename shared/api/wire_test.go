@@ -32,6 +32,23 @@ func wireTypes() []any {
 		wire.DayLimit{},
 		wire.MinuteLimit{},
 		wire.AppLimit{},
+		wire.Catalog{},
+		wire.CatalogFamily{},
+		wire.CatalogTask{},
+		wire.CatalogModel{},
+		wire.CatalogSkill{},
+		wire.Plan{},
+		wire.ImageBuildList{},
+		wire.ImageBuild{},
+		wire.Metrics{},
+		wire.MetricsQuery{},
+		wire.FormattedMetrics{},
+		wire.FormattedMetric{},
+		wire.TrackRequest{},
+		wire.Tracked{},
+		wire.MetricsDebug{},
+		wire.MetricsReset{},
+		wire.ServiceInfo{},
 		wire.CreateAppRequest{},
 		wire.UpdateAppRequest{},
 		wire.App{},
@@ -155,7 +172,8 @@ func compareStruct(typ reflect.Type, want view) []string {
 	if !slices.Equal(got, properties) {
 		return []string{fmt.Sprintf("fields %v, properties %v", got, properties)}
 	}
-	request := strings.HasSuffix(typ.Name(), "Request") || typ == reflect.TypeFor[wire.Message]()
+	request := strings.HasSuffix(typ.Name(), "Request") ||
+		typ == reflect.TypeFor[wire.Message]() || typ == reflect.TypeFor[wire.MetricsQuery]()
 	var problems []string
 	for _, name := range got {
 		f, ref := declared[name], want.properties[name]

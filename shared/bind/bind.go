@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/url"
 	"reflect"
 	"strings"
@@ -154,13 +155,18 @@ func redact(props map[string]any, t reflect.Type) map[string]any {
 
 // Bounds of echoed input, so that a violation beside a large image does not send the image back.
 const (
-	echoRunesMax = 200
-	echoItemsMax = 20
-	echoDepthMax = 4
+	echoRunesMax  = 200
+	echoDigitsMax = 40
+	echoItemsMax  = 20
+	echoDepthMax  = 4
 )
 
 func echo(v any, depth int) any {
 	switch v := v.(type) {
+	case json.Number: // as text when a client might not be able to read it as a number
+		if f, err := v.Float64(); len(v) > echoDigitsMax || err != nil || math.IsInf(f, 0) {
+			return echo(v.String(), depth)
+		}
 	case string:
 		if utf8.RuneCountInString(v) > echoRunesMax {
 			return string([]rune(v)[:echoRunesMax]) + "…"

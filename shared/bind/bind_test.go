@@ -103,6 +103,16 @@ func TestLongInputIsShortened(t *testing.T) {
 	}
 }
 
+func TestNumbersThatNobodyCanReadAreEchoedAsText(t *testing.T) {
+	for _, number := range []string{"1e400", strings.Repeat("9", 1<<20)} {
+		_, answer := apierr.Wire(bind.JSON([]byte(`{"prompt":"a","temperature":`+number+`}`), new(wire.AgentRequest)))
+		var value any
+		if err := json.Unmarshal(answer, &value); err != nil || len(answer) > 2000 {
+			t.Errorf("answer of %d bytes: %v", len(answer), err)
+		}
+	}
+}
+
 func TestUpdateLeavesNullAndAbsentAlone(t *testing.T) {
 	var req wire.UpdateAppRequest
 	if err := bind.JSON([]byte(`{"name":null,"active":false,"families":[]}`), &req); err != nil {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/catalog"
+	"modelgate.internal/controlplane/internal/publish"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/conf"
 	"modelgate.internal/shared/plane"
@@ -26,48 +28,26 @@ type Config struct {
 	SessionKey       conf.Secret `yaml:"session_key" conf:"session_key" help:"signs portal sessions: as key_encryption_key"`
 	JoinToken        conf.Secret `yaml:"join_token" conf:"join_token" help:"lets gateway nodes join; without it none can"`
 	GoogleClientID   string      `yaml:"google_client_id" conf:"google_client_id" help:"client id for sign-in with Google; empty turns it off"`
+	MetricsAdmin     bool        `yaml:"metrics_admin" conf:"metrics_admin" help:"lets anybody who reaches the portal see the debug view of the public counters and reset them (default false)"`
 	LogLevel         string      `yaml:"log_level" conf:"log_level" default:"info" help:"debug, info, warn or error"`
 	LogFormat        string      `yaml:"log_format" conf:"log_format" default:"json" help:"json or text"`
 
-	Models    []model    `yaml:"models"`    // what callers can name, in the file only
-	Upstreams []upstream `yaml:"upstreams"` // the model servers behind them, in the file only
+	// What the nodes serve, in the file only; the fields are those of package plane.
+	Models    []plane.Model        `yaml:"models"`    // what callers can name
+	Upstreams []plane.UpstreamSpec `yaml:"upstreams"` // the model servers behind them
+	Pools     []plane.PoolSpec     `yaml:"pools"`     // groups of upstreams that serve as one
+
+	Images []catalog.Image `yaml:"images"` // for hardware, to be downloaded; in the file only
 }
 
-// model is a [plane.Model] as it is written in the file.
-type model struct {
-	ID       string   `yaml:"id"`
-	Family   string   `yaml:"family"`
-	Tasks    []string `yaml:"tasks"`
-	Upstream string   `yaml:"upstream"`
-	Setting  string   `yaml:"setting"`
+func (c *Config) catalog() publish.Catalog {
+	return publish.Catalog{Models: c.Models, Upstreams: c.Upstreams, Pools: c.Pools}
 }
 
-// upstream is a [plane.UpstreamSpec] as it is written in the file.
-type upstream struct {
-	ID         string `yaml:"id"`
-	Dialect    string `yaml:"dialect"`
-	BaseURL    string `yaml:"base_url"`
-	Model      string `yaml:"model"`
-	Credential string `yaml:"credential"`
-	Simulator  bool   `yaml:"simulator"`
-}
-
-func (c *Config) models() []plane.Model {
-	models := make([]plane.Model, len(c.Models))
-	for i, m := range c.Models {
-		models[i] = plane.Model{ID: m.ID, Family: m.Family, Tasks: m.Tasks, Upstream: m.Upstream, Setting: m.Setting}
-	}
-	return models
-}
-
-func (c *Config) upstreams() []plane.UpstreamSpec {
-	upstreams := make([]plane.UpstreamSpec, len(c.Upstreams))
-	for i, u := range c.Upstreams {
-		upstreams[i] = plane.UpstreamSpec{
-			ID: u.ID, Dialect: u.Dialect, BaseURL: u.BaseURL, Model: u.Model, Credential: u.Credential, Simulator: u.Simulator,
-		}
-	}
-	return upstreams
+// checkCatalog reports what the nodes could not serve by.
+func (c *Config) checkCatalog() error {
+	catalog := c.catalog()
+	return catalog.Check()
 }
 
 // secrets are the secrets of the configuration, read.
@@ -153,10 +133,13 @@ func (c *Config) print(w io.Writer) {
 		{"session_key", c.SessionKey},
 		{"join_token", c.JoinToken},
 		{"google_client_id", c.GoogleClientID},
+		{"metrics_admin", c.MetricsAdmin},
 		{"log_level", c.LogLevel},
 		{"log_format", c.LogFormat},
 		{"models", len(c.Models)},
 		{"upstreams", len(c.Upstreams)},
+		{"pools", len(c.Pools)},
+		{"images", len(c.Images)},
 	} {
 		fmt.Fprintf(w, "%-20s %v\n", line.name, line.value)
 	}

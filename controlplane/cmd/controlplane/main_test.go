@@ -57,9 +57,22 @@ key_pepper: file:%[5]s/key_pepper
 session_key: file:%[5]s/session_key
 join_token: file:%[5]s/join_token
 models:
-  - {id: Darwin, family: darwin, tasks: [conversation], upstream: chat, setting: MODELGATE_CHAT_URL}
+  - {id: Darwin, family: darwin, tasks: [conversation], upstream: both, setting: MODELGATE_CHAT_URL}
 upstreams:
   - {id: chat, dialect: chat, base_url: "http://127.0.0.1:9/v1", model: mock, simulator: true}
+  - id: spare
+    dialect: chat
+    base_url: http://127.0.0.1:10/v1
+    model: mock
+    simulator: true
+    concurrency: 100
+    breaker: {failures: 3, back_off_ms: 500}
+    health: {path: /health}
+pools:
+  - id: both
+    policy: round_robin
+    members: [{upstream: chat, weight: 3}, {upstream: spare}]
+    retry: {attempts: 2}
 `, addresses[0], addresses[1], addresses[2], testkit.Database(t), dir)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func (e *env) check(ctx context.Context) error {
 	if s != nil {
 		s.Close()
 	}
-	if err := errors.Join(e.cfg.checkURLs(), secretsErr, databaseErr); err != nil {
+	if err := errors.Join(e.cfg.checkURLs(), e.cfg.checkCatalog(), e.cfg.checkOffer(), secretsErr, databaseErr); err != nil {
 		return fmt.Errorf("the configuration cannot be used:\n%w", err)
 	}
 	fmt.Fprintln(e.stdout, "ok")

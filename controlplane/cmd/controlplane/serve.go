@@ -15,6 +15,7 @@ import (
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/api"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/counter"
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/controlplane/internal/ledger"
 	"modelgate.internal/controlplane/internal/node"
@@ -41,7 +42,8 @@ const (
 // serve runs the control plane until ctx ends. While the database is away or not migrated at the start it waits, alive but
 // not ready.
 func (e *env) serve(ctx context.Context) error {
-	if err := e.cfg.checkURLs(); err != nil {
+	_, _, offerErr := e.cfg.offer()
+	if err := errors.Join(e.cfg.checkURLs(), e.cfg.checkCatalog(), offerErr); err != nil {
 		return err
 	}
 	keys, err := e.cfg.readSecrets()
@@ -111,7 +113,7 @@ func (e *env) await(ctx context.Context) (*store.Store, error) {
 // start puts the parts together, in the order of who needs whom.
 func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.Registry) error {
 	publisher := publish.New(s, publish.Options{KeyPeppers: keys.peppers, Log: e.log, Now: time.Now})
-	version, err := publisher.Catalog(g.Context(), e.cfg.models(), e.cfg.upstreams())
+	version, err := publisher.Catalog(g.Context(), e.cfg.catalog())
 	if err != nil {
 		return err
 	}
@@ -158,6 +160,10 @@ func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, reg *prome
 	if err != nil {
 		return err
 	}
+	made, images, err := e.cfg.offer()
+	if err != nil {
+		return err
+	}
 	portal, built := web.Portal()
 	if !built {
 		e.log.Warn("this build has no portal bundle, a page that says so is served in its place")
@@ -166,9 +172,13 @@ func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, reg *prome
 		Accounts: &account.Accounts{
 			Store: s, Passwords: passwords, Signer: keys.signer, Throttle: account.NewThrottle(time.Now), Log: e.log, Now: time.Now,
 		},
-		Apps:   &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now},
-		Usage:  &ledger.Ledger{Store: s},
-		Portal: portal, GoogleClientID: e.cfg.GoogleClientID,
+		Apps:    &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now},
+		Usage:   &ledger.Ledger{Store: s},
+		Catalog: made, Images: images,
+		Counters:      &counter.Counters{Store: s, Admin: e.cfg.MetricsAdmin, Now: time.Now},
+		CounterReads:  counter.NewPace(time.Now, counter.ReadsPerMinute, counter.ReadsBurst),
+		CounterWrites: counter.NewPace(time.Now, counter.WritesPerMinute, counter.WritesBurst),
+		Portal:        portal, GoogleClientID: e.cfg.GoogleClientID,
 		PublicURL: e.cfg.PublicURL, GatewayURL: e.cfg.GatewayURL, DarwinURL: e.cfg.DarwinURL, Now: time.Now,
 	})
 	if err != nil {

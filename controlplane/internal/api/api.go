@@ -16,6 +16,8 @@ import (
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/catalog"
+	"modelgate.internal/controlplane/internal/counter"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
 	"modelgate.internal/shared/wire"
@@ -34,6 +36,11 @@ type Config struct {
 	Accounts       *account.Accounts
 	Apps           *app.Apps
 	Usage          Usage
+	Catalog        wire.Catalog
+	Images         *catalog.Images
+	Counters       *counter.Counters
+	CounterReads   *counter.Pace
+	CounterWrites  *counter.Pace
 	Portal         fs.FS  // with index.html
 	GoogleClientID string // empty when sign-in with Google is not configured
 	PublicURL      string
@@ -47,11 +54,13 @@ type API struct {
 	Config
 	document document
 	portal   []byte // index.html, filled in
+
+	downloads chan struct{} // holds one for every image that is being sent
 }
 
 // New returns the handlers. An error means that something embedded is broken.
 func New(c Config) (*API, error) {
-	a := &API{Config: c}
+	a := &API{Config: c, downloads: make(chan struct{}, DownloadsMax)}
 	var err error
 	if a.document, err = newDocument(); err != nil {
 		return nil, err
@@ -123,8 +132,11 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 }
 
 // readJSON fills dst from the body.
-func readJSON(r *http.Request, dst any) error {
-	body, err := readBody(r, BodyBytesMax)
+func readJSON(r *http.Request, dst any) error { return readJSONUpTo(r, BodyBytesMax, dst) }
+
+// readJSONUpTo fills dst from the body, which may have up to limit bytes.
+func readJSONUpTo(r *http.Request, limit int64, dst any) error {
+	body, err := readBody(r, limit)
 	if err != nil {
 		return err
 	}

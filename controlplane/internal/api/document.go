@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 // document is the contract in the forms it is served in.
 type document struct {
+	title, version   string
 	operations       []contract.Operation
 	json, yaml, html []byte
 }
@@ -24,6 +26,9 @@ func newDocument() (document, error) {
 	if d.json, err = contract.JSON(); err != nil {
 		return document{}, fmt.Errorf("read the contract: %w", err)
 	}
+	if d.title, d.version, err = titleOf(d.json); err != nil {
+		return document{}, err
+	}
 	var page bytes.Buffer
 	err = operationsPage.Execute(&page, map[string]any{
 		"Style":   pageStyle,
@@ -34,6 +39,17 @@ func newDocument() (document, error) {
 	}
 	d.html = page.Bytes()
 	return d, nil
+}
+
+// titleOf returns what the document calls the interface, and its version.
+func titleOf(text []byte) (title, version string, err error) {
+	var d struct {
+		Info struct{ Title, Version string }
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return "", "", fmt.Errorf("read the contract: %w", err)
+	}
+	return d.Info.Title, d.Info.Version, nil
 }
 
 func onPlane(ops []contract.Operation, plane string) []contract.Operation {

@@ -21,11 +21,14 @@ func (a *API) Routes() []Route {
 		{"GET", "/dev/", "portalPage", a.portalPage},
 		{"GET", "/dev/docs-page", "docsPage", a.docsPage},
 		{"GET", "/dev/openapi", "openapiDocument", a.openapi},
+		{"GET", "/dev/image-builds", "listImageBuilds", a.signedIn(a.listImageBuilds)},
+		{"GET", "/dev/download/image/{target}", "downloadImage", a.downloadImage},
 
 		{"POST", "/dev/auth/register", "register", a.register},
 		{"POST", "/dev/auth/login", "login", a.login},
 		{"GET", "/dev/auth/google-client-id", "googleClientId", a.googleClientID},
 		{"GET", "/dev/auth/me", "me", a.signedIn(a.me)},
+		{"GET", "/dev/catalog", "catalog", a.catalog},
 		{"GET", "/dev/limits", "limits", a.signedIn(a.limits)},
 
 		{"GET", "/dev/apps", "listApps", a.signedIn(a.listApps)},
@@ -43,6 +46,16 @@ func (a *API) Routes() []Route {
 		{"DELETE", "/dev/darwin-tokens/{key_id}", "revokeDarwinToken", a.signedIn(a.revokeToken)},
 
 		{"GET", "/dev/playground/key-for-stream", "keyForStream", a.signedIn(a.keyForStream)},
+
+		{"GET", "/api/developer/metrics", "getMetrics", a.open(a.CounterReads, a.getMetrics)},
+		{"POST", "/api/developer/metrics", "queryMetrics", a.open(a.CounterReads, a.queryMetrics)},
+		{"GET", "/api/developer/metrics/formatted", "formattedMetrics", a.open(a.CounterReads, a.formattedMetrics)},
+		{"POST", "/api/developer/track", "trackEvent", a.open(a.CounterWrites, a.trackEvent)},
+		{"GET", "/api/developer/embed/metrics.js", "metricsScript", a.open(a.CounterReads, a.metricsScript)},
+		{"GET", "/api/developer/embed/badge.svg", "metricsBadge", a.open(a.CounterReads, a.metricsBadge)},
+		{"GET", "/api/developer/metrics/debug", "debugMetrics", a.open(a.CounterReads, a.debugMetrics)},
+		{"POST", "/api/developer/metrics/reset", "resetMetrics", a.open(a.CounterWrites, a.resetMetrics)},
+		{"GET", "/api/developer/info", "developerInfo", a.open(a.CounterReads, a.developerInfo)},
 	}
 }
 

@@ -178,7 +178,9 @@ func earlier(a, b time.Time) time.Time {
 // failed reports whether a call ended with a status of 400 or more or broke off. A client that leaves is no error.
 func failed(r *plane.UsageRecord) bool {
 	switch r.End {
-	case plane.EndDone, plane.EndClientGone:
+	case plane.EndClientGone:
+		return false
+	case plane.EndDone:
 		return r.Status >= 400
 	default:
 		return true

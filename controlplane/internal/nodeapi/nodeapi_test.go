@@ -191,7 +191,7 @@ func TestAStreamOverHTTP(t *testing.T) {
 	if m := must(); m.Mark == nil || m.Mark.Version != 0 {
 		t.Fatalf("second %+v", m)
 	}
-	if _, err := s.publisher.Catalog(t.Context(), []plane.Model{{ID: "Darwin"}}, nil); err != nil {
+	if _, err := s.publisher.Catalog(t.Context(), publish.Catalog{Models: []plane.Model{{ID: "Darwin"}}}); err != nil {
 		t.Fatal(err)
 	}
 	m := must()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,66 +13,85 @@ import (
 	"modelgate.internal/shared/plane"
 )
 
-// Catalog makes the published models and upstreams those given. Only differences are announced; it returns the version that
-// has them, the newest one if nothing differs. It is for the start of a process: of replicas that are configured
+// Catalog is what the operator configured for the nodes to serve.
+type Catalog struct {
+	Models    []plane.Model
+	Upstreams []plane.UpstreamSpec
+	Pools     []plane.PoolSpec
+}
+
+// Catalog makes the published models, upstreams and pools those given. Only differences are announced; it returns the version
+// that has them, the newest one if nothing differs. It is for the start of a process: of replicas that are configured
 // differently the one that started last wins.
 //
-// A catalog that contradicts itself is an error: an empty or doubled ID, a model whose upstream is not there.
-func (p *Publisher) Catalog(ctx context.Context, models []plane.Model, upstreams []plane.UpstreamSpec) (plane.Version, error) {
-	want, err := catalogRecords(models, upstreams)
+// A catalog that contradicts itself is an error: see [Catalog.Check].
+func (p *Publisher) Catalog(ctx context.Context, c Catalog) (plane.Version, error) {
+	want, err := c.records()
 	if err != nil {
-		return 0, fmt.Errorf("publish models and upstreams: %w", err)
+		return 0, fmt.Errorf("publish the catalog: %w", err)
 	}
-	version, err := p.log.Announce(ctx, []string{plane.KindModel, plane.KindUpstream}, func(have []plane.Change) ([]plane.Change, error) {
+	version, err := p.log.Announce(ctx, []string{plane.KindModel, plane.KindPool, plane.KindUpstream}, func(have []plane.Change) ([]plane.Change, error) {
 		return differences(have, want)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("publish models and upstreams: %w", err)
+		return 0, fmt.Errorf("publish the catalog: %w", err)
 	}
 	if version > 0 {
 		return version, nil
 	}
 	cursor, err := p.log.Cursor(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("publish models and upstreams: %w", err)
+		return 0, fmt.Errorf("publish the catalog: %w", err)
 	}
 	return cursor.Version, nil
 }
 
-// catalogRecords returns the records, upstreams first, so that no model is published before its upstream.
-func catalogRecords(models []plane.Model, upstreams []plane.UpstreamSpec) ([]plane.Change, error) {
-	if len(models) > CatalogItemsMax || len(upstreams) > CatalogItemsMax {
-		return nil, fmt.Errorf("more than %d models or upstreams", CatalogItemsMax)
+// Check returns what contradicts itself, all at once: an empty or doubled ID, a model that names neither an upstream nor a
+// pool, and what [plane.Current.CheckPools] finds.
+func (c *Catalog) Check() error {
+	_, err := c.records()
+	return err
+}
+
+// records returns the records: upstreams, then pools, then models, so that nothing is published before what it names.
+func (c *Catalog) records() ([]plane.Change, error) {
+	if max(len(c.Models), len(c.Upstreams), len(c.Pools)) > CatalogItemsMax {
+		return nil, fmt.Errorf("more than %d models, upstreams or pools", CatalogItemsMax)
 	}
-	records := make([]plane.Change, 0, len(upstreams)+len(models))
-	known := make(map[string]bool, len(upstreams))
-	for _, u := range upstreams {
-		if u.ID == "" || known[u.ID] {
-			return nil, fmt.Errorf("upstream ID %q is empty or there twice", u.ID)
-		}
-		known[u.ID] = true
-		c, err := record(plane.KindUpstream, u.ID, u)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, c)
+	list := catalogList{known: plane.Current{
+		Models: map[string]plane.Model{}, Upstreams: map[string]plane.UpstreamSpec{}, Pools: map[string]plane.PoolSpec{},
+	}}
+	for _, u := range c.Upstreams {
+		collect(&list, plane.KindUpstream, list.known.Upstreams, u.ID, u)
 	}
-	named := make(map[string]bool, len(models))
-	for _, m := range models {
-		switch {
-		case m.ID == "" || named[m.ID]:
-			return nil, fmt.Errorf("model ID %q is empty or there twice", m.ID)
-		case m.Upstream != "" && !known[m.Upstream]:
-			return nil, fmt.Errorf("model %q has the upstream %q, which is not configured", m.ID, m.Upstream)
-		}
-		named[m.ID] = true
-		c, err := record(plane.KindModel, m.ID, m)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, c)
+	for _, p := range c.Pools {
+		collect(&list, plane.KindPool, list.known.Pools, p.ID, p)
 	}
-	return records, nil
+	for _, m := range c.Models {
+		collect(&list, plane.KindModel, list.known.Models, m.ID, m)
+	}
+	return list.records, errors.Join(append(list.faults, list.known.CheckPools())...)
+}
+
+// catalogList is a catalog on its way to records.
+type catalogList struct {
+	known   plane.Current
+	records []plane.Change
+	faults  []error
+}
+
+func collect[T any](list *catalogList, kind string, known map[string]T, id string, value T) {
+	if _, twice := known[id]; id == "" || twice {
+		list.faults = append(list.faults, fmt.Errorf("%s ID %q is empty or there twice", kind, id))
+		return
+	}
+	known[id] = value
+	c, err := record(kind, id, value)
+	if err != nil {
+		list.faults = append(list.faults, err)
+		return
+	}
+	list.records = append(list.records, c)
 }
 
 // record keeps out what the nodes would not take: one such record would stop the stream for all that follow it.
@@ -87,7 +107,7 @@ func record(kind, id string, value any) (plane.Change, error) {
 }
 
 // differences returns what leads from have to want: what is new or different in the order of want, then what is gone,
-// models before upstreams.
+// models before pools before upstreams.
 func differences(have, want []plane.Change) ([]plane.Change, error) {
 	left := make(map[RecordID]json.RawMessage, len(have))
 	for _, c := range have {

@@ -129,7 +129,7 @@ func interleave(t *testing.T, seed uint64) {
 func write(t *testing.T, s *store.Store, dice *rand.Rand, writer, writes int, h *history) {
 	p := newPublisher(s)
 	for i := range writes {
-		upstreams := []plane.UpstreamSpec{{ID: "always", Model: fmt.Sprintf("%d.%d", writer, i)}}
+		upstreams := []plane.UpstreamSpec{{ID: "always", Dialect: plane.DialectChat, Model: fmt.Sprintf("%d.%d", writer, i)}}
 		var models []plane.Model
 		for u := range dice.IntN(8) {
 			if dice.IntN(3) > 0 {
@@ -139,7 +139,7 @@ func write(t *testing.T, s *store.Store, dice *rand.Rand, writer, writes int, h 
 				models = append(models, plane.Model{ID: fmt.Sprintf("m%d", u), Upstream: "always", Tasks: []string{fmt.Sprint(dice.IntN(2))}})
 			}
 		}
-		v, err := p.Catalog(t.Context(), models, upstreams)
+		v, err := p.Catalog(t.Context(), publish.Catalog{Models: models, Upstreams: upstreams})
 		if err != nil {
 			t.Errorf("catalog: %v", err)
 			return

@@ -20,7 +20,7 @@ func catalog(t *testing.T, p *publish.Publisher, models ...string) plane.Version
 	for i, id := range models {
 		list[i] = plane.Model{ID: id, Tasks: []string{"chat"}}
 	}
-	v, err := p.Catalog(t.Context(), list, nil)
+	v, err := p.Catalog(t.Context(), publish.Catalog{Models: list})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,17 +47,44 @@ func TestCatalogAnnouncesDifferencesOnly(t *testing.T) {
 
 func TestCatalogThatContradictsItself(t *testing.T) {
 	p := newPublisher(replicas(t, 1)[0])
-	for want, c := range map[string]struct {
-		models    []plane.Model
-		upstreams []plane.UpstreamSpec
-	}{
-		"empty or there twice":    {models: []plane.Model{{ID: "a"}, {ID: "a"}}},
-		"which is not configured": {models: []plane.Model{{ID: "a", Upstream: "u"}}},
-		`upstream ID ""`:          {upstreams: []plane.UpstreamSpec{{}}},
-		"more than 65536":         {models: []plane.Model{{ID: "a", Setting: strings.Repeat("x", publish.RecordBytesMax)}}},
+	chat := plane.UpstreamSpec{ID: "u", Dialect: plane.DialectChat}
+	for want, c := range map[string]publish.Catalog{
+		"empty or there twice": {Models: []plane.Model{{ID: "a"}, {ID: "a"}}},
+		"which is neither":     {Models: []plane.Model{{ID: "a", Upstream: "u"}}},
+		`upstream ID ""`:       {Upstreams: []plane.UpstreamSpec{{}}},
+		`pool "p"`:             {Upstreams: []plane.UpstreamSpec{chat}, Pools: []plane.PoolSpec{{ID: "p", Members: []plane.Member{{Upstream: "v"}}}}},
+		"more than 65536":      {Models: []plane.Model{{ID: "a", Setting: strings.Repeat("x", publish.RecordBytesMax)}}},
 	} {
-		if _, err := p.Catalog(t.Context(), c.models, c.upstreams); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.Catalog(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+func TestPoolsArePublishedBetweenWhatTheyNameAndWhatNamesThem(t *testing.T) {
+	s := replicas(t, 1)[0]
+	p := newPublisher(s)
+	c := publish.Catalog{
+		Models:    []plane.Model{{ID: "m", Upstream: "p"}},
+		Upstreams: []plane.UpstreamSpec{{ID: "u", Dialect: plane.DialectChat}},
+		Pools:     []plane.PoolSpec{{ID: "p", Members: []plane.Member{{Upstream: "u", Weight: 2}}}},
+	}
+	if v, err := p.Catalog(t.Context(), c); err != nil || v != 3 {
+		t.Fatalf("version %d, %v", v, err)
+	}
+	if v, err := p.Catalog(t.Context(), c); err != nil || v != 3 {
+		t.Errorf("nothing new made version %d, %v", v, err)
+	}
+	if v, err := p.Catalog(t.Context(), publish.Catalog{}); err != nil || v != 6 {
+		t.Errorf("removal made version %d, %v", v, err)
+	}
+	changes, err := s.ChangesBetween(t.Context(), 0, 6, 10)
+	if err != nil || len(changes) != 6 {
+		t.Fatalf("announced %+v, %v", changes, err)
+	}
+	for i, want := range []string{plane.KindUpstream, plane.KindPool, plane.KindModel, plane.KindModel, plane.KindPool, plane.KindUpstream} {
+		if changes[i].Kind != want || changes[i].Gone != (i > 2) {
+			t.Errorf("change %d is %+v, want kind %s", i, changes[i], want)
 		}
 	}
 }

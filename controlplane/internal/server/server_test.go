@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,11 +24,14 @@ import (
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/api"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/catalog"
+	"modelgate.internal/controlplane/internal/counter"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/controlplane/internal/server"
 	"modelgate.internal/controlplane/internal/store"
 	"modelgate.internal/controlplane/internal/web"
 	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/testkit"
 	"modelgate.internal/shared/wire"
 )
@@ -39,8 +43,8 @@ type stack struct {
 	store  *store.Store
 	signer *account.Signer
 	log    *safeBuffer
-	other  names  // the developer whose things the others cannot see
-	last   string // operation of the last answer, for tests that make one request at a time
+	other  names        // the developer whose things the others cannot see
+	last   atomic.Value // operation of the last answer, for tests that make one request at a time
 }
 
 // safeBuffer may be written by several goroutines.
@@ -60,6 +64,9 @@ func (s *safeBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+// manyPerMinute is more than the tests ask of the public counters; those that are about the pace have their own.
+const manyPerMinute = 1_000_000
 
 // fixedUsage stands for the ledger.
 type fixedUsage struct{}
@@ -99,13 +106,24 @@ func newStack(t *testing.T) *stack {
 		t.Fatal(err)
 	}
 	portal, _ := web.Portal()
+	made, err := catalog.Make([]plane.Model{
+		{ID: "Darwin", Family: "darwin", Tasks: []string{"conversation"}, Upstream: "secret-upstream", Setting: "SECRET_SETTING"},
+		{ID: "House", Family: "emoticore", Tasks: []string{"mood"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	began := time.Now() // the throttle's clock stands still, so that a slow machine changes nothing
 	a, err := api.New(api.Config{
 		Accounts: &account.Accounts{
 			Store: s, Passwords: passwords, Signer: signer, Throttle: account.NewThrottle(func() time.Time { return began }), Log: logger, Now: time.Now,
 		},
-		Apps:  &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now},
-		Usage: fixedUsage{}, Portal: portal, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example",
+		Apps:    &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now},
+		Catalog: made, Images: images(t),
+		Counters:      &counter.Counters{Store: s, Admin: true, Now: time.Now},
+		CounterReads:  counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
+		CounterWrites: counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
+		Usage:         fixedUsage{}, Portal: portal, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example",
 		DarwinURL: "http://darwin.example", Now: time.Now,
 	})
 	if err != nil {
@@ -114,7 +132,7 @@ func newStack(t *testing.T) *stack {
 	st := &stack{api: a, store: s, signer: signer, log: log}
 	st.Handler = server.New(a, server.Options{
 		Log: logger, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example", Now: time.Now,
-		Observe: func(operation string, _ int, _ time.Duration) { st.last = operation },
+		Observe: func(operation string, _ int, _ time.Duration) { st.last.Store(operation) },
 	})
 	return st
 }
@@ -183,9 +201,9 @@ func TestRoutesAndContract(t *testing.T) {
 	if !slices.Equal(have, want) {
 		t.Errorf("routes:\n%s\ncontract:\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
-	fill := regexp.MustCompile(`\{\w+\}`)
+	fill, target := regexp.MustCompile(`\{\w+\}`), strings.NewReplacer("{target}", "rpi4")
 	for _, r := range built {
-		w := s.do(t, r.Method, fill.ReplaceAllString(r.Path, uuid.NewString()), "", "{}")
+		w := s.do(t, r.Method, fill.ReplaceAllString(target.Replace(r.Path), uuid.NewString()), "", "{}")
 		if (w.Code == http.StatusUnauthorized) != secured[r.OperationID] || w.Code == http.StatusNotImplemented || w.Code == http.StatusNotFound {
 			t.Errorf("%s %s answers %d to a stranger; the contract wants a session: %v", r.Method, r.Path, w.Code, secured[r.OperationID])
 		}

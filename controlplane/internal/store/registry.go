@@ -15,6 +15,7 @@ func Statements() map[string]string {
 		nodeStatements(),
 		ingestStatements(),
 		ledgerStatements(),
+		counterStatements(),
 	} {
 		maps.Copy(all, domain)
 	}

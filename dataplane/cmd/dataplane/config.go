@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -44,6 +45,15 @@ type Config struct {
 
 	LogLevel  string `conf:"log_level" yaml:"log_level" default:"info" help:"debug, info, warn or error"`
 	LogFormat string `conf:"log_format" yaml:"log_format" default:"json" help:"json or text"`
+}
+
+// credential returns the secret that a published upstream names.
+func (c *Config) credential(name string) (string, error) {
+	secret, ok := c.Credentials[name]
+	if !ok {
+		return "", errors.New("not in the node's configuration under credentials")
+	}
+	return secret.Value()
 }
 
 // bytesOf reads a size such as 512MiB.

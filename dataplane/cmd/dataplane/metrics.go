@@ -6,9 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/pool"
 	"modelgate.internal/dataplane/internal/snapshot"
 	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/dataplane/internal/upstream"
+	"modelgate.internal/shared/plane"
 )
 
 type registerer = prometheus.Registerer
@@ -59,5 +61,40 @@ func observeUpstreams(reg registerer) upstream.Observer {
 		InFlight: func(id string, delta int) { inFlight.WithLabelValues(id).Add(float64(delta)) },
 		First:    func(id string, after time.Duration) { first.WithLabelValues(id).Observe(after.Seconds()) },
 		Ended:    func(id, result string, _ time.Duration) { requests.WithLabelValues(id, result).Inc() },
+	}
+}
+
+// observePools counts what pools do on the way to an answer. Labels are ids of the published configuration and closed words.
+func observePools(reg registerer) pool.Observer {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		reg.MustRegister(v)
+		return v
+	}
+	attempts := counter("modelgate_pool_attempts_total", "Attempts at upstreams by result.", "pool", "upstream", "result")
+	broken := counter("modelgate_pool_broken_streams_total", "Streams that broke off after their first event.", "pool", "upstream")
+	waits := counter("modelgate_pool_waits_total", "Waits for a member by how they ended.", "pool", "how")
+	held := counter("modelgate_pool_held_retries_total", "Retries that were not made, by why.", "pool", "why")
+	fallbacks := counter("modelgate_pool_fallbacks_total", "Calls that went on in another pool.", "pool", "to", "class")
+	panics := counter("modelgate_pool_panics_total", "Calls to members whose health checks fail, because no better one was left.", "pool", "upstream")
+	state := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "modelgate_upstream_state", Help: "1 for the state that the upstream is in.",
+	}, []string{"upstream", "state"})
+	reg.MustRegister(state)
+	states := []pool.State{pool.StateUp, pool.StateProbing, pool.StateResting, pool.StateDown, pool.StateOpen}
+	return pool.Observer{
+		Attempt: func(p, up, result string, _ time.Duration) { attempts.WithLabelValues(p, up, result).Inc() },
+		Broken:  func(p, up string) { broken.WithLabelValues(p, up).Inc() },
+		Waited:  func(p, how string, _ time.Duration) { waits.WithLabelValues(p, how).Inc() },
+		Held:    func(p, why string) { held.WithLabelValues(p, why).Inc() },
+		Fallback: func(p, to string, class plane.FailureClass) {
+			fallbacks.WithLabelValues(p, to, string(class)).Inc()
+		},
+		Panic: func(p, up string) { panics.WithLabelValues(p, up).Inc() },
+		State: func(up string, is pool.State) {
+			for _, s := range states {
+				state.WithLabelValues(up, string(s)).Set(map[bool]float64{true: 1}[s == is])
+			}
+		},
 	}
 }

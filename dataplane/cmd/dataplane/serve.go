@@ -20,11 +20,13 @@ import (
 	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/dataplane/internal/listener"
 	"modelgate.internal/dataplane/internal/meter"
+	"modelgate.internal/dataplane/internal/pool"
 	"modelgate.internal/dataplane/internal/snapshot"
 	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/dataplane/internal/upstream"
 	contract "modelgate.internal/shared/api"
 	"modelgate.internal/shared/obs"
+	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/run"
 	"modelgate.internal/shared/wire"
 )
@@ -37,7 +39,9 @@ var errDraining = errors.New("draining")
 
 // serve is the node.
 func serve(ctx context.Context, cfg *Config) error {
-	log, err := obs.Logger(os.Stderr, cfg.LogLevel, cfg.LogFormat)
+	lines := obs.NewLines(os.Stderr)
+	defer lines.Flush() //nolint:errcheck // nowhere to report it
+	log, err := lines.Logger(cfg.LogLevel, cfg.LogFormat)
 	if err != nil {
 		return err
 	}
@@ -52,6 +56,7 @@ func serve(ctx context.Context, cfg *Config) error {
 		return err
 	}
 	g := run.NewGroup(ctx, log)
+	part(g, "log", lines.Run)
 	n.start(g)
 	log.Info("node serves", slog.String("name", cfg.Name), slog.String("gateway", n.sockets.gateway.Addr().String()),
 		slog.String("darwin", n.sockets.darwin.Addr().String()), slog.String("metrics", n.sockets.metrics.Addr().String()),
@@ -71,6 +76,7 @@ type node struct {
 	source    *snapshot.Source
 	keys      *auth.Auth
 	upstreams *upstream.Set
+	pools     *pool.Set
 	watch     *listener.Watch
 	servers   []*listener.Server
 	draining  atomic.Bool
@@ -112,8 +118,13 @@ func (n *node) open(ctx context.Context) (err error) {
 // connect puts the way of a request together: socket, gateway, handlers, upstreams.
 func (n *node) connect() error {
 	n.upstreams = newUpstreams(n.cfg, n.reg)
+	n.pools = pool.NewSet(pool.Options{
+		Upstream: func(id string) (upstream.Upstream, error) { return n.upstreams.Get(n.source.Current(), id) },
+		Probe:    newProbe(n.cfg), Observer: observePools(n.reg), Log: n.log,
+	})
+	n.source.WatchCatalog(n.pools.Update)
 	handlers := api.New(api.Options{
-		Upstream: n.upstreams.Get, Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
+		Pool: n.pool, Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
 		Node: n.cfg.Name, Version: obs.Version(), Now: time.Now,
 	})
 	operations, err := contract.Operations()
@@ -150,6 +161,8 @@ func (n *node) start(g *run.Group) {
 	g.OnStop("keys", partTime, func(context.Context) error { n.keys.Close(); return nil })
 	g.OnStop("upstreams", partTime, func(context.Context) error { n.upstreams.Close(); return nil })
 
+	part(g, "health checks", n.pools.Run)
+
 	// The watch before the hosts: a client that leaves is noticed from the first call to the last.
 	part(g, "watch", n.watch.Run)
 
@@ -169,6 +182,12 @@ func (n *node) start(g *run.Group) {
 	})
 }
 
+// pool is api.Options.Pool: a nil *pool.Pool must not become a Pool.
+func (n *node) pool(id string) (api.Pool, bool) {
+	p, ok := n.pools.Get(id)
+	return p, ok
+}
+
 // ready returns why the node should get no calls, or nil.
 func (n *node) ready() error {
 	if n.draining.Load() {
@@ -182,19 +201,22 @@ func prepare(cfg *Config) error {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	if cfg.GOMEMLIMIT != "" {
 		limit, err := bytesOf("gomemlimit", cfg.GOMEMLIMIT)
 		if err != nil {
 			return err
 		}
 		debug.SetMemoryLimit(limit)
-		debug.SetGCPercent(gcPercentUnderLimit)
 	}
 	return nil
 }
 
-// gcPercentUnderLimit lets garbage grow while the heap is small; the memory limit bounds it.
-const gcPercentUnderLimit = 400
+// gcPercent lets garbage grow to a multiple of the heap, which is small: it holds what calls are working with. The memory
+// limit bounds it where memory is short.
+const gcPercent = 400
 
 func newLink(cfg *Config, log *slog.Logger) (*snapshot.Link, error) {
 	token := ""
@@ -256,11 +278,17 @@ func newUpstreams(cfg *Config, reg registerer) *upstream.Set {
 			Answer: cfg.AnswerTime, Total: cfg.CallTime,
 		},
 		KeepAlive: cfg.KeepAlive, Observer: observeUpstreams(reg), Now: time.Now, Connections: cfg.UpstreamConnsMax,
-	}, func(name string) (string, error) {
-		secret, ok := cfg.Credentials[name]
-		if !ok {
-			return "", errors.New("not in the node's configuration under credentials")
+	}, cfg.credential)
+}
+
+// newProbe asks servers whether they are well. A credential that cannot be read is found by the first call.
+func newProbe(cfg *Config) func(context.Context, plane.UpstreamSpec, string) error {
+	transport, _ := http.DefaultTransport.(*http.Transport)
+	return pool.HTTPProbe(transport.Clone(), func(name string) string {
+		secret, err := cfg.credential(name)
+		if err != nil {
+			return ""
 		}
-		return secret.Value()
+		return secret
 	})
 }

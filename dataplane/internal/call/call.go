@@ -25,9 +25,11 @@ type Call struct {
 	Endpoint string          // operation id of the contract, "agent"
 	Started  time.Time
 	Body     []byte
-	Caller   *Caller        // nil on operations without a credential
-	Config   *plane.Current // the configuration in force when the call began
-	Facts    Facts          // what the meter and the canonical log line report; the handler fills it as it learns
+	// Unstreamable is a client that cannot be answered bit by bit.
+	Unstreamable bool
+	Caller       *Caller        // nil on operations without a credential
+	Config       *plane.Current // the configuration in force when the call began
+	Facts        Facts          // what the meter and the canonical log line report; the handler fills it as it learns
 }
 
 // Caller is an authenticated principal.
@@ -44,7 +46,8 @@ type Facts struct {
 	Model    string
 	Task     string
 	Backend  string        // "upstream", "simulator"
-	Upstream string        // ID of the upstream that answered
+	Upstream string        // ID of the upstream that answered, or was asked last
+	Attempts int           // at upstreams, the first included; 0 when none was asked
 	Waited   time.Duration // spent waiting for the upstream until it answered or its first event was there
 }
 

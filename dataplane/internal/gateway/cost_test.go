@@ -108,7 +108,7 @@ func unary(t testing.TB) func() {
 		Authenticate: a.Authenticate, Admit: l.Admit, Record: (&sink{}).record, CanRecord: func() error { return nil },
 		Current: func() *plane.Current { return config }, Operations: operations,
 		Routes: gateway.Routes(api.New(api.Options{
-			Upstream: func(*plane.Current, string) (upstream.Upstream, error) { return &whole, nil }, Now: time.Now,
+			Pool: func(string) (api.Pool, bool) { return alone{&whole}, true }, Now: time.Now,
 		})),
 		CallTimeMax: time.Minute, Metrics: gateway.NewMetrics(prometheus.NewRegistry()),
 		Log: slog.New(slog.NewJSONHandler(nowhere{}, nil)), Now: time.Now,

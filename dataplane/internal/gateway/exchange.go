@@ -40,7 +40,7 @@ func (x *exchange) refuse(err error) {
 // fail answers an error of the handler. When the call's context ended, that is the reason, whatever the handler made of it.
 func (x *exchange) fail(err error) {
 	out := &call.Outcome{End: plane.EndFailed, Usage: call.Usage{Source: plane.SourceNone}}
-	if x.Facts.Waited == 0 { // no upstream was asked
+	if x.Facts.Attempts == 0 { // no upstream was asked
 		out.End = plane.EndRefused
 	}
 	if end, why := x.g.early(x.Ctx); end != "" {
@@ -92,17 +92,10 @@ func (x *exchange) whole(answer *call.Answer) {
 
 // stream answers a stream. The call lives on until the stream is over.
 func (x *exchange) stream(s call.Stream) {
-	if !x.ctx.Request.Header.IsHTTP11() { // it could not tell the end of a chunked body from a broken connection
-		s.Close()
-		x.fail(errOldHTTP)
-		return
-	}
 	x.headers()
 	x.g.o.Metrics.streams.Inc()
 	x.g.streams.Answer(&x.ctx.Response, s, x.streamed)
 }
-
-var errOldHTTP = apierr.New(apierr.BadRequest, "Streaming needs HTTP/1.1. In nginx set proxy_http_version 1.1.")
 
 // streamed settles a stream that is over, before its last event leaves.
 func (x *exchange) streamed(out *call.Outcome) {
@@ -175,6 +168,7 @@ func (x *exchange) log(status int, out *call.Outcome, took time.Duration) {
 	}
 	if x.Facts.Model != "" {
 		attrs = append(attrs, slog.String("model", x.Facts.Model), slog.String("task", x.Facts.Task), slog.String("upstream", x.Facts.Upstream),
+			slog.Int("attempts", x.Facts.Attempts),
 			slog.Duration("waited", x.Facts.Waited), slog.Int64("tokens_in", out.Usage.TokensIn), slog.Int64("tokens_out", out.Usage.TokensOut))
 	}
 	if !out.First.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"modelgate.internal/dataplane/internal/auth"
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/limit"
+	"modelgate.internal/dataplane/internal/pool"
 	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/key"
@@ -167,4 +168,17 @@ func (l *ledger) all() []record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]record(nil), l.records...)
+}
+
+// alone is a pool of one upstream that is asked once.
+type alone struct{ upstream.Upstream }
+
+func (a alone) AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error) {
+	f.Attempts = 1
+	return a.Ask(ctx, c)
+}
+
+func (a alone) OpenWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (call.Stream, error) {
+	f.Attempts = 1
+	return a.Open(ctx, c)
 }

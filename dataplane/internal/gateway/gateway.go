@@ -164,6 +164,7 @@ func (x *exchange) begin() {
 	}
 	x.Ctx, x.cancel = context.WithCancelCause(parent)
 	x.Body = x.ctx.Request.Body()
+	x.Unstreamable = !x.ctx.Request.Header.IsHTTP11() // it could not tell the end of a chunked body from a broken connection
 	if c := listener.Of(x.ctx); c != nil {
 		x.conn = c
 		c.Bind(x.cancel, x.Started.Add(x.g.o.CallTimeMax))

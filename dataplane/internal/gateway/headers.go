@@ -96,12 +96,17 @@ func preflight(ctx *fasthttp.RequestCtx, op *operation) {
 
 var errScheme = apierr.New(apierr.Unauthorized, `The Authorization header must have the form "Bearer <key>".`)
 
+var errTwoCredentials = apierr.New(apierr.Unauthorized, "Send one Authorization header. Which of several counts, proxies would not agree on.")
+
 // credential returns the key text of a request, empty if there is none. When both headers are sent, Authorization counts.
 func credential(h *fasthttp.RequestHeader) ([]byte, error) {
 	const scheme = "Bearer "
 	auth := h.PeekBytes(authorizationName)
 	if len(auth) == 0 {
 		return h.PeekBytes(apiKeyName), nil
+	}
+	if len(h.PeekAll("Authorization")) > 1 {
+		return nil, errTwoCredentials
 	}
 	if len(auth) <= len(scheme) || !equalFold(auth[:len(scheme)], scheme) {
 		return nil, errScheme

@@ -20,9 +20,7 @@ import (
 	"modelgate.internal/dataplane/internal/gateway"
 	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/dataplane/internal/listener"
-	"modelgate.internal/dataplane/internal/upstream"
 	contract "modelgate.internal/shared/api"
-	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/testkit"
 	"modelgate.internal/shared/wire"
@@ -53,11 +51,11 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 	operations, err := operations()
 	must(t, err)
 	handlers := api.New(api.Options{
-		Upstream: func(_ *plane.Current, id string) (upstream.Upstream, error) {
+		Pool: func(id string) (api.Pool, bool) {
 			if id == "broken" {
-				return nil, apierr.New(apierr.Unavailable, "Upstream broken is misconfigured.")
+				return nil, false
 			}
-			return n.model, nil
+			return alone{n.model}, true
 		},
 		Fresh: func() wire.ConfigHealth {
 			return wire.ConfigHealth{Epoch: 1, Version: 7, AgeSeconds: 0.5, Connected: true}

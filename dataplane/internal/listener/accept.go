@@ -19,9 +19,11 @@ type acceptor struct {
 	closed   atomic.Bool
 }
 
-// Close closes the socket.
+// Close closes the socket, once.
 func (a *acceptor) Close() error {
-	a.closed.Store(true)
+	if a.closed.Swap(true) {
+		return nil
+	}
 	return a.Listener.Close()
 }
 

@@ -7,6 +7,12 @@ import (
 	"time"
 )
 
+// shutdown closes the socket and returns when no request is left. A server that has not come to Serve yet is not known to be
+// running, so the socket is closed here too, and Serve returns at once.
+func (s *Server) shutdown(ctx context.Context) error {
+	return errors.Join(s.http.ShutdownWithContext(ctx), s.ln.Close())
+}
+
 // Drain stops servers that share a watch: their sockets are closed, calls have the given time to finish, those that have not
 // finished are told to end and get a little more time to say so to their clients, and then every connection is closed.
 // Readiness must have been off for long enough that no load balancer sends anything new. The error says how many calls were
@@ -14,7 +20,7 @@ import (
 func Drain(ctx context.Context, w *Watch, grace time.Duration, log *slog.Logger, servers ...*Server) error {
 	done := make(chan error, len(servers))
 	for _, s := range servers {
-		go func() { done <- s.http.ShutdownWithContext(context.WithoutCancel(ctx)) }()
+		go func() { done <- s.shutdown(context.WithoutCancel(ctx)) }()
 	}
 	left := len(servers)
 	wait := func(d time.Duration) error {

@@ -269,6 +269,9 @@ func startNode(t testing.TB, dir, url string, w watcher) *node {
 	}
 	if w != nil {
 		s.Watch(w.KeyChanged, w.AllChanged)
+		if c, ok := w.(interface{ CatalogChanged(current *plane.Current) }); ok {
+			s.WatchCatalog(c.CatalogChanged)
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -77,7 +78,7 @@ func TestChangesAreInForceWhenAcknowledged(t *testing.T) {
 	s.send(mark(1, 6))
 	p.acked(1, 6)
 	n.has(t, "b", "c")
-	if got := w.take(); got != "a gone, c changed" {
+	if got := w.take(); got != "a gone, c changed, catalog 1/1/0" {
 		t.Errorf("told of: %s", got)
 	}
 	if n.Current().Upstreams["u1"].BaseURL != "http://x/v1" || len(current.Upstreams) != 0 {
@@ -86,10 +87,19 @@ func TestChangesAreInForceWhenAcknowledged(t *testing.T) {
 	if pr, _, _ := n.Lookup(key.Hash("c")); pr == nil || pr.Seen != 5 {
 		t.Errorf("principal %+v", pr)
 	}
-	s.send(change(7, plane.KindModel, "Darwin", nil), mark(1, 7))
-	p.acked(1, 7)
+	pool := plane.PoolSpec{ID: "p", Members: []plane.Member{{Upstream: "u1", Weight: 2}}, Retry: plane.Retry{Attempts: 2}}
+	s.send(change(7, plane.KindModel, "Darwin", nil), change(8, plane.KindPool, "p", pool), mark(1, 8))
+	p.acked(1, 8)
 	if len(n.Current().Models) != 0 {
 		t.Error("model is not gone")
+	}
+	if got := n.Current().Pools["p"]; !reflect.DeepEqual(got, pool) {
+		t.Errorf("pool %+v", got)
+	}
+	s.send(keyChange(9, "d"), mark(1, 9))
+	p.acked(1, 9)
+	if got := w.take(); got != "catalog 0/1/1, d changed" {
+		t.Errorf("told of: %s", got)
 	}
 }
 
@@ -113,6 +123,12 @@ func (r *recorder) AllChanged() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, "all")
+}
+
+func (r *recorder) CatalogChanged(current *plane.Current) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf("catalog %d/%d/%d", len(current.Models), len(current.Upstreams), len(current.Pools)))
 }
 
 func (r *recorder) take() string {
@@ -185,7 +201,7 @@ func TestNewEpochReplacesEverything(t *testing.T) {
 	s.send(hello(2, true), keyChange(1, "c"), mark(2, 1))
 	p.acked(2, 1)
 	n.has(t, "c")
-	if len(n.Current().Models) != 0 || w.take() != "all" {
+	if len(n.Current().Models) != 0 || w.take() != "catalog 0/0/0, all" {
 		t.Error("something of the old epoch is left")
 	}
 	s.send(keyChange(2, "d"), mark(2, 2)) // deltas go on on the new file

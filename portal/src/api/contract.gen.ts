@@ -121,8 +121,10 @@ export interface paths {
         };
         /**
          * Download a hardware image
-         * @description Redirects when the target's location is configured as a URL, streams the file (ranges are
-         *     supported) when it is configured as a file, and answers 404 with the reason otherwise.
+         * @description Redirects when the target's location is configured as a URL, streams the file (ranges and
+         *     conditions are supported) when it is configured as a file, and answers 404 with the reason
+         *     otherwise. A failed condition answers 412, a range outside of the file 416, too many downloads
+         *     at once 503.
          */
         get: operations["downloadImage"];
         put?: never;
@@ -274,7 +276,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Families, models, skills and plans */
+        /**
+         * Families, models, skills and plans
+         * @description What can be asked for here: the models and skills that are configured, the families with the tasks that apps
+         *     are scoped by, and the plans. Whether a model answers at the moment is in the gateway's catalog.
+         */
         get: operations["catalog"];
         put?: never;
         post?: never;
@@ -1098,7 +1104,7 @@ export interface paths {
         put?: never;
         /**
          * Chosen public counters
-         * @description As GET, for the events that are named. An empty object means all.
+         * @description As GET, for the events that are named; one that was never counted is 0. An empty object means all.
          */
         post: operations["queryMetrics"];
         delete?: never;
@@ -1133,7 +1139,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Count an event */
+        /**
+         * Count an event
+         * @description Counts one. Only so many different events are counted (`max_events` of the debug view); one more
+         *     answers 422. No credential is needed, so the counters are for display and nothing else.
+         */
         post: operations["trackEvent"];
         delete?: never;
         options?: never;
@@ -1150,7 +1160,10 @@ export interface paths {
         };
         /**
          * Embeddable script
-         * @description Shows the counters in elements that carry `data-modelgate-metric`.
+         * @description Shows the counters in elements that carry `data-modelgate-metric="EVENT"`, counts clicks on those
+         *     that carry `data-modelgate-track="EVENT"`, and counts one `page_view` or what the script element's
+         *     `data-event` says, where empty counts nothing. It works on pages of other origins and under a
+         *     Content-Security-Policy that allows this origin in `script-src` and `connect-src`.
          */
         get: operations["metricsScript"];
         put?: never;
@@ -2273,12 +2286,20 @@ export interface components {
             target: string;
             name: string;
             version: string;
+            /** @description The ending of the file's name, or bin when it has none. */
             format: string;
-            /** @description Null when the image is kept elsewhere. */
+            /** @description Null when it is not known. */
             size_bytes: number | null;
+            /** @description In lower-case hexadecimal digits; null when it is not known. */
             sha256: string | null;
-            /** @description Whether a download location is configured. */
+            /**
+             * Format: date-time
+             * @description Null when it is not known.
+             */
+            released_at: string | null;
+            /** @description Whether a download location is configured and, if that is a file, the file is there. */
             available: boolean;
+            /** @description Path and query, below `base_url`. */
             download_path: string;
         };
         DemoList: {
@@ -3682,8 +3703,9 @@ export interface operations {
                      *           "format": "img.xz",
                      *           "size_bytes": 734003200,
                      *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *           "released_at": "2026-01-05T09:30:00Z",
                      *           "available": true,
-                     *           "download_path": "/dev/download/image/rpi4"
+                     *           "download_path": "/dev/download/image/rpi4?version=0.2.0"
                      *         }
                      *       ]
                      *     }
@@ -3693,7 +3715,6 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -3702,7 +3723,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description A version; empty means the newest.
+                 * @description A version; empty means the one released last.
                  * @example 0.2.0
                  */
                 version?: string;
@@ -3749,8 +3770,16 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The client's copy is the current one, by `If-None-Match` or `If-Modified-Since`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             404: components["responses"]["NotFound"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -4120,7 +4149,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6460,7 +6488,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6507,7 +6535,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6543,7 +6571,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6584,7 +6612,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6608,7 +6636,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6639,7 +6666,7 @@ export interface operations {
             };
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6675,7 +6702,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6706,7 +6733,7 @@ export interface operations {
             };
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -6741,7 +6768,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             default: components["responses"]["OtherError"];
         };
     };
