@@ -39,6 +39,8 @@ func (k *caller) built(t *testing.T) {
 	key := k.keys(t, session, other, app)
 	k.tokens(t, session)
 	k.gateway(t, key)
+	k.offer(t, session)
+	k.metrics(t)
 	k.want(t, 200, "limits", "", session, "")
 	k.want(t, 200, "appUsage", "/dev/apps/"+app+"/usage", session, "")
 	k.want(t, 200, "appUsage", "/dev/apps/"+app+"/usage?days=7", session, "")
@@ -154,6 +156,39 @@ func (k *caller) gateway(t *testing.T, key string) {
 	k.want(t, 422, "generate", "", key, `{"prompt":"hello","max_tokens":"many"}`)
 	k.want(t, 404, "generate", "", key, `{"prompt":"hello","family":"cats"}`)
 	k.want(t, 200, "generateStream", "", key, `{"prompt":"hello"}`)
+}
+
+// offer is what there is to have. The stack has no images.
+func (k *caller) offer(t *testing.T, session string) {
+	if c := k.want(t, 200, "catalog", "", "", ""); !strings.Contains(c.body, `"id":"Darwin"`) {
+		t.Errorf("the catalog lacks the model Darwin: %s", c.body)
+	}
+	k.want(t, 200, "listImageBuilds", "", session, "")
+	k.want(t, 404, "downloadImage", "/dev/download/image/rpi4", "", "")
+	k.want(t, 404, "downloadImage", "/dev/download/image/..%2f..%2fetc%2fpasswd?version=1", "", "")
+}
+
+// metrics is what a page that embeds the public counters does, and what an operator does who allowed it.
+func (k *caller) metrics(t *testing.T) {
+	k.want(t, 200, "developerInfo", "", "", "")
+	k.want(t, 200, "resetMetrics", "", "", "")
+	k.want(t, 200, "trackEvent", "", "", `{"event":"page_view"}`)
+	for _, bad := range []string{``, `{`, `[]`, `{}`, `{"event":""}`, `{"event":"Page View"}`, `{"event":7}`, `{"event":"` + strings.Repeat("x", 65) + `"}`} {
+		k.want(t, 422, "trackEvent", "", "", bad)
+	}
+	k.want(t, 413, "trackEvent", "", "", `{"event":"`+strings.Repeat("x", 2<<10)+`"}`)
+	if m := k.want(t, 200, "getMetrics", "", "", ""); !strings.Contains(m.body, `"page_view":1`) {
+		t.Errorf("one page view was counted, the counters are %s", m.body)
+	}
+	k.want(t, 200, "queryMetrics", "", "", `{}`)
+	k.want(t, 200, "queryMetrics", "", "", `{"events":["page_view","other"]}`)
+	k.want(t, 422, "queryMetrics", "", "", `{"events":["<b>"]}`)
+	k.want(t, 413, "queryMetrics", "", "", `{"events":["`+strings.Repeat("x", 32<<10)+`"]}`)
+	k.want(t, 200, "formattedMetrics", "", "", "")
+	k.want(t, 200, "metricsScript", "", "", "")
+	k.want(t, 200, "metricsBadge", "", "", "")
+	k.want(t, 422, "metricsBadge", "/api/developer/embed/badge.svg?event=%3Cb%3E", "", "")
+	k.want(t, 200, "debugMetrics", "", "", "")
 }
 
 // awaitKey waits until the node knows the key. The demand is far below the bound, which is for a busy machine.
