@@ -1,0 +1,86 @@
+package client
+
+import (
+	"sync/atomic"
+
+	"modelgate.internal/dataplane/internal/quota/ledger"
+)
+
+// Cell is what this node holds of one limit. A key's record points to its cells, so a request looks nothing up. All callers of a
+// limit share its cell.
+type Cell struct {
+	// Shared by all goroutines.
+	word      atomic.Uint64 // epoch of the session (8 bits), tokens held (28), tokens left (28)
+	denyUntil atomic.Int64  // without tokens, requests are refused until then
+	retryAt   atomic.Int64  // when a retry succeeds if nothing else comes
+	refunds   atomic.Uint64 // epoch (8 bits), tokens to take back if their use was not reported yet
+	waiting   atomic.Int64  // tokens that callers wait for
+	avail     atomic.Int32  // tokens free in the ledger at the newest reply
+	limit     atomic.Uint32
+	frees     atomic.Uint32 // milliseconds from the newest reply until the oldest counted token is free
+	queued    atomic.Uint32 // 1 while in the core's queue
+	gate      atomic.Pointer[gate]
+	next      *Cell // in the core's queue
+
+	// The core's own.
+	id            ledger.ID
+	class         atomic.Uint32
+	seen          atomic.Uint64
+	session       *session // of the counters
+	granted, void int64
+	reported      int64 // use in the newest frame
+	rate          float32
+	place         int32 // in holding, plus one
+	flags         uint32
+	builtAt       int64
+	activeAt      int64 // newest use or grant
+	leasedAt      int64 // newest grant
+	pendSince     int64 // the ledger first said to wait for other nodes
+	restUntil     int64 // nothing is leased ahead
+}
+
+// Flags of a cell.
+const (
+	flagDirty    = 1 << iota // in dirty: the next frame has it
+	flagSent                 // in sent: an unanswered frame has it
+	flagRecalled             // return what is left
+	flagPend                 // pendSince counts
+)
+
+const (
+	countBits  = 28
+	countMask  = 1<<countBits - 1
+	heldShift  = countBits
+	epochShift = 2 * countBits
+	refundMask = 1<<epochShift - 1
+)
+
+func left(word uint64) int64 { return int64(word & countMask) }
+func held(word uint64) int64 { return int64(word >> heldShift & countMask) }
+
+// NewCell returns the cell of a limit, which the caller keeps unique per node. Set gives it newer terms.
+func NewCell(id ledger.ID, class ledger.Class, seen uint64) *Cell {
+	c := &Cell{id: id}
+	c.Set(class, seen)
+	return c
+}
+
+// Set says which class the limit has, read at a config version.
+func (c *Cell) Set(class ledger.Class, seen uint64) {
+	c.class.Store(uint32(class))
+	c.seen.Store(seen)
+}
+
+// ID returns the limit's name.
+func (c *Cell) ID() ledger.ID { return c.id }
+
+// Limit returns the limit that the ledger enforces, as of the newest reply.
+func (c *Cell) Limit() int64 { return int64(c.limit.Load()) }
+
+// Remaining estimates how many tokens are free: what the ledger had left plus what this node holds.
+func (c *Cell) Remaining() int64 {
+	return max(0, int64(c.avail.Load())) + left(c.word.Load())
+}
+
+// FreesMS returns, in milliseconds from the newest reply, when the oldest counted token frees; 0 if none is counted.
+func (c *Cell) FreesMS() int64 { return int64(c.frees.Load()) }

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"time"
+
+	"modelgate.internal/dataplane/internal/quota/ledger"
+)
+
+// Receive takes a reply. It returns the cells that had callers waiting and that were answered; the slice is valid until the next
+// call.
+func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
+	s := n.session.Load()
+	if r.Node != n.node || r.Incarnation != s.incarnation || r.Seq != n.seq || !n.awaiting {
+		return nil
+	}
+	deadline := n.sentAt + n.ttl*deadlineParts/100
+	old := s.deadline.Load()
+	switch {
+	case r.Status == ledger.Refused:
+		return nil // the frame is repeated, ever less often
+	case r.Status == ledger.Stale:
+		n.stats.Stale++
+		n.register(max(s.incarnation, r.Newest) + 1)
+		return nil
+	case len(r.Grants) != len(n.sent):
+		return nil
+	case now >= deadline || (old != 0 && now >= old):
+		n.register(s.incarnation + 1) // too late: a session that ended is never revived
+		return nil
+	}
+	s.deadline.Store(deadline)
+	n.awaiting, n.retry = false, int64(retryFirst)
+	woken := n.sent[:0]
+	for i := range r.Grants {
+		c := n.sent[i]
+		c.flags &^= flagSent
+		if c.id == r.Grants[i].ID {
+			n.grant(c, s, now, &r.Grants[i])
+		}
+		if c.waiting.Load() > 0 {
+			n.mark(c) // until nobody waits
+			n.urgent.Store(true)
+			woken = append(woken, c)
+		}
+	}
+	n.sent = n.sent[:0]
+	return woken
+}
+
+func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant) {
+	c.limit.Store(uint32(g.Limit))
+	c.avail.Store(int32(g.Avail))
+	c.frees.Store(uint32(min(g.FreesMS, 1<<31)))
+	if fresh := g.Granted - c.granted; fresh > 0 && c.session == s {
+		c.granted = g.Granted
+		c.word.Add(uint64(min(fresh, ledger.LimitMax-left(c.word.Load()))))
+		c.activeAt, c.leasedAt = now, now
+		n.hold(c)
+	}
+	if g.RetryMS == 0 {
+		c.denyUntil.Store(0)
+		c.flags &^= flagPend
+		return
+	}
+	retry := g.RetryMS * int64(time.Millisecond)
+	c.retryAt.Store(now + retry)
+	if g.Pend {
+		if c.flags&flagPend == 0 {
+			c.flags |= flagPend
+			c.pendSince = now
+		}
+		if now-c.pendSince < int64(pendWait) {
+			return // ask again
+		}
+	}
+	c.flags &^= flagPend
+	c.denyUntil.Store(now + min(retry, int64(denyMost)))
+}
+
+// Recall has the tokens of a limit returned in the next frame.
+func (n *Core) Recall(now int64, r ledger.Recall) {
+	c := n.byID[r.ID]
+	if c == nil || r.Node != n.node || r.Incarnation != n.session.Load().incarnation {
+		return
+	}
+	n.stats.Recalls++
+	c.restUntil = now + int64(recallRest)
+	if left(c.word.Load()) > 0 && c.waiting.Load() == 0 {
+		c.flags |= flagRecalled
+		n.mark(c)
+		n.urgent.Store(true)
+	}
+}

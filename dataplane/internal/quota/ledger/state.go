@@ -1,0 +1,171 @@
+package ledger
+
+import (
+	"fmt"
+	"sync"
+
+	"modelgate.internal/dataplane/internal/quota/internal/mutant"
+)
+
+// State is the ledger. The zero value is not usable; New makes one.
+type State struct {
+	mutant mutant.Set // zero but in tests that prove that a defect is noticed
+
+	mu        sync.Mutex // held by Apply per entry and by a capture per part
+	policy    Policy
+	now       int64 // of the newest entry
+	nodes     map[uint64]*session
+	lost      map[sessionKey]*session // superseded or forgotten, while limits still have their tokens
+	classes   map[Class]terms
+	overrides map[ID]terms
+	accounts  map[ID]*account
+	slab      []*account // all accounts, in no order, for a capture to walk
+	wheel     wheel
+	capture   *Capture
+	gen       uint32 // of the newest capture
+}
+
+// terms are a limit that the control plane set.
+type terms struct {
+	version uint64
+	max     int64
+	cleared bool // of an override: the class counts, but older commands still have no effect
+}
+
+// New returns an empty ledger with the policy, which must be the same on all replicas.
+func New(p Policy) *State {
+	return &State{
+		policy: p, nodes: map[uint64]*session{}, lost: map[sessionKey]*session{}, classes: map[Class]terms{},
+		overrides: map[ID]terms{}, accounts: map[ID]*account{}, wheel: wheel{ticks: map[uint32][]*account{}},
+	}
+}
+
+// Mutate breaks the ledger on purpose, before its first entry. The type of its argument keeps it to tests of package quota.
+func (s *State) Mutate(m mutant.Set) { s.mutant = m }
+
+// Now returns the ledger clock of the newest entry, in milliseconds since 1970.
+func (s *State) Now() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// Size are the numbers of things in a ledger.
+type Size struct{ Accounts, Nodes, LostSessions, Classes, Overrides int }
+
+// Size returns how much the ledger holds.
+func (s *State) Size() Size {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Size{len(s.accounts), len(s.nodes), len(s.lost), len(s.classes), len(s.overrides)}
+}
+
+// HaltError says that an entry of the replicated log is not for this build. A replica that gets it must stop.
+type HaltError struct{ Reason error }
+
+func (e *HaltError) Error() string { return "halt: " + e.Reason.Error() }
+
+// Unwrap returns the reason.
+func (e *HaltError) Unwrap() error { return e.Reason }
+
+// Result is what an entry brought about, for the leader to send to the nodes.
+type Result struct {
+	At      int64
+	Replies []Reply // one per frame, in their order
+	Recalls []Recall
+}
+
+// Status says what became of a frame.
+type Status uint8
+
+// The statuses of a reply.
+const (
+	Accepted Status = 1
+	Stale    Status = 2 // an old incarnation or sequence number, or a session that ended: the node must register anew
+	Refused  Status = 3 // too many nodes
+)
+
+// Reply answers a frame.
+type Reply struct {
+	Node, Incarnation, Seq uint64
+	Status                 Status
+	Newest                 uint64 // newest incarnation of the node, for a stale one to exceed
+	Grants                 []Grant
+}
+
+// Grant answers a record.
+type Grant struct {
+	ID      ID
+	Granted int64 // tokens ever granted to the holder, cumulative like the counters of the record
+	Limit   int64 // what is enforced now
+	Avail   int64 // tokens that are neither leased nor counted; may be negative after a limit was lowered
+	RetryMS int64 // if nothing could be granted: when a retry succeeds if nothing else comes
+	FreesMS int64 // when the oldest counted token stops counting; 0 if none is counted
+	Pend    bool  // other nodes hold unspent tokens and were asked to return them: ask again shortly
+	Unknown bool  // the class is not in the ledger, so the limit is 0
+}
+
+// Recall asks a node to return what it holds unspent of a limit.
+type Recall struct {
+	Node, Incarnation uint64
+	ID                ID
+}
+
+// Apply applies an encoded entry. On an error, which is a *HaltError, the state is unchanged.
+func (s *State) Apply(b []byte) (Result, error) {
+	e, err := DecodeEntry(b)
+	if err != nil {
+		return Result{}, &HaltError{err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = max(s.now, e.At)
+	res := Result{At: s.now}
+	for i := range e.Commands {
+		s.command(&e.Commands[i], &res)
+	}
+	if len(e.Frames) > 0 {
+		res.Replies = make([]Reply, len(e.Frames))
+	}
+	for i := range e.Frames {
+		s.frame(&e.Frames[i], &res.Replies[i], &res)
+	}
+	s.collect()
+	return res, nil
+}
+
+func (s *State) command(c *Command, res *Result) {
+	switch c.Kind {
+	case SetClass:
+		if t, ok := s.classes[c.Class]; (ok && c.Version > t.version) || (!ok && len(s.classes) < ClassesMax) {
+			s.classes[c.Class] = terms{version: c.Version, max: c.Max}
+		}
+	case SetOverride, ClearOverride:
+		if t, ok := s.overrides[c.ID]; (ok && c.Version > t.version) || (!ok && len(s.overrides) < OverridesMax) {
+			s.overrides[c.ID] = terms{version: c.Version, max: c.Max, cleared: c.Kind == ClearOverride}
+		}
+		if a := s.accounts[c.ID]; a != nil {
+			s.own(a)
+			a.advance(s)
+			if max, _ := s.limitOf(a); a.counted() > max {
+				s.recall(a, nil, res)
+			}
+		}
+	case ForgetNode:
+		if cur := s.nodes[c.Node]; cur != nil {
+			cur.forgotten = true
+			s.release(cur)
+		}
+	default:
+		panic(fmt.Sprintf("BUG: decoded command of kind %d", c.Kind))
+	}
+}
+
+// limitOf returns what is enforced for an account, and whether anything is known about it.
+func (s *State) limitOf(a *account) (limit int64, known bool) {
+	if t, ok := s.overrides[a.id]; ok && !t.cleared {
+		return t.max, true
+	}
+	t, ok := s.classes[a.class]
+	return t.max, ok
+}

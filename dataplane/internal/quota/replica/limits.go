@@ -1,0 +1,19 @@
+package replica
+
+import "time"
+
+// Bounds of a replica.
+const (
+	tickGap           = 2 * time.Millisecond // at least, between two entries
+	inFlightMax       = 4                    // entries that are proposed and not applied
+	pendingRecordsMax = 16 * 4096            // records that wait for an entry
+	applyTimeout      = 2 * time.Second      // for raft to take an entry
+	barrierTimeout    = 5 * time.Second      // for a new leader to apply what is before its term
+	heartbeat         = 500 * time.Millisecond
+	election          = 500 * time.Millisecond
+	leaderLease       = 400 * time.Millisecond
+	snapshotEntries   = 64 << 10
+	trailingEntries   = 64 << 10
+	snapshotsKept     = 2
+	idBytes           = 16
+)
