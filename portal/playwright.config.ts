@@ -4,7 +4,7 @@ import { defineConfig } from "@playwright/test";
 // bench/journey, which sets PORTAL_URL.
 export default defineConfig({
   testDir: "e2e",
-  outputDir: "test-results",
+  outputDir: "artifacts/e2e",
   reporter: [["list"]],
   workers: 1,
   timeout: 60_000,
