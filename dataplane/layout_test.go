@@ -11,16 +11,27 @@ func TestImportTable(t *testing.T) {
 	testkit.Imports(t, []testkit.Rule{
 		// What judges and counts a call knows neither the server nor the network.
 		{
-			Packages: []string{"internal/call", "internal/auth", "internal/limit", "internal/route", "internal/scan", "internal/meter"},
-			Ours:     []string{shared, "internal/call", "internal/limit", "internal/upstream", "internal/spool"},
-			Never:    []string{"github.com/valyala/fasthttp", "net/http"},
+			Packages: []string{
+				"internal/call", "internal/auth", "internal/limit", "internal/route", "internal/result", "internal/scan", "internal/openai",
+				"internal/meter",
+			},
+			Ours: []string{
+				shared, "internal/call", "internal/limit", "internal/quota/client", "internal/quota/ledger", "internal/upstream", "internal/spool",
+			},
+			Never: []string{"github.com/valyala/fasthttp", "net/http"},
 		},
 		// Handlers know no HTTP.
 		{
 			Packages: []string{"internal/api"},
-			Ours:     []string{shared, "internal/call", "internal/route", "internal/scan", "internal/upstream", "internal/pool"},
-			Never:    []string{"github.com/valyala/fasthttp", "net/http"},
+			Ours: []string{
+				shared, "internal/call", "internal/route", "internal/result", "internal/scan", "internal/openai", "internal/upstream",
+				"internal/pool", "internal/research", "internal/languages", "internal/recording",
+			},
+			Never: []string{"github.com/valyala/fasthttp", "net/http"},
 		},
+		{Packages: []string{"internal/research"}, Ours: []string{"internal/upstream", "internal/languages"}, Never: []string{"net/http"}},
+		{Packages: []string{"internal/languages"}, Ours: []string{}},
+		{Packages: []string{"internal/recording"}, Ours: []string{shared}, Never: []string{"github.com/valyala/fasthttp", "net/http"}},
 		// Upstreams know nothing of who asks.
 		{
 			Packages: []string{"internal/upstream/..."},

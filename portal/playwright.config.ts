@@ -7,7 +7,8 @@ export default defineConfig({
   outputDir: "artifacts/e2e",
   reporter: [["list"]],
   workers: 1,
-  timeout: 60_000,
+  timeout: 240_000,
+  expect: { timeout: 20_000 }, // the machine that runs the tests runs everything else, too
   use: {
     baseURL: process.env.PORTAL_URL ?? "http://127.0.0.1:8080",
     launchOptions: {
@@ -20,6 +21,8 @@ export default defineConfig({
         "--disable-component-update",
         "--disable-sync",
         "--no-first-run",
+        "--use-fake-device-for-media-stream", // a camera that shows a moving disc, a microphone that beeps
+        "--use-fake-ui-for-media-stream",
       ],
     },
   },

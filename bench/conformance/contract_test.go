@@ -32,7 +32,9 @@ func readContract(t *testing.T) *contract {
 			c.byID[op.OperationID] = op
 		}
 	}
-	for _, name := range []string{"DeltaEvent", "ErrorEvent", "JobEvent", "AgentResponse"} {
+	for _, name := range []string{
+		"DeltaEvent", "ErrorEvent", "JobEvent", "AgentResponse", "TaskResult", "ChatCompletionChunk", "Synthesis", "VoiceFootprint",
+	} {
 		schema := doc.Components.Schemas[name]
 		if schema == nil {
 			t.Fatalf("the document has no schema %s", name)
@@ -70,6 +72,9 @@ func (c *contract) judge(id string, a answer) error {
 	case "application/json":
 		return fits(media.Schema.Value, a.body)
 	case "text/event-stream":
+		if id == "deepSearch" || id == "playgroundDeepSearch" {
+			return c.textStream(a.body)
+		}
 		return c.stream(a.body)
 	}
 	return nil
@@ -91,6 +96,28 @@ func (c *contract) stream(body string) error {
 		}
 		if !slices.ContainsFunc(c.payloads, func(s *openapi3.Schema) bool { return fits(s, data) == nil }) {
 			return fmt.Errorf("event %s is none that the document knows", data)
+		}
+	}
+	return nil
+}
+
+// textStream checks a stream of plain text, in which only the error event has a payload that the document knows.
+func (c *contract) textStream(body string) error {
+	frames := strings.Split(strings.TrimSuffix(body, "\n\n"), "\n\n")
+	if frames[len(frames)-1] != "data: [DONE]" {
+		return fmt.Errorf("the stream ends with %q", frames[len(frames)-1])
+	}
+	for _, frame := range frames {
+		if data, ok := strings.CutPrefix(frame, "event: error\ndata: "); ok {
+			if err := fits(c.doc.Components.Schemas["ErrorEvent"].Value, data); err != nil {
+				return err
+			}
+			continue
+		}
+		for line := range strings.SplitSeq(frame, "\n") {
+			if !strings.HasPrefix(line, "data: ") && !strings.HasPrefix(line, ":") {
+				return fmt.Errorf("line %q is neither data nor a comment", line)
+			}
 		}
 	}
 	return nil

@@ -226,6 +226,6 @@ func protocols() []*input {
 		refused("a method that is none", "BREW "+agentPath, answered{status: 405}),
 		refused("an unknown path", "POST /api/v1/agents", answered{status: 404}),
 		refused("a path of another plane", "GET /dev/apps", answered{status: 404}),
-		refused("a planned operation", "POST /api/v1/deep-search", answered{status: 501, says: "not built yet"}),
+		refused("a planned operation", "GET /api/v1/firmware/jobs/x", answered{status: 501, says: "not built yet"}),
 	}
 }

@@ -62,7 +62,7 @@ func start(t *testing.T) *system {
 	sys.in = sys.s.Info()
 	demo := sys.in.Demo
 	raise := exec.CommandContext(t.Context(), filepath.Join(o.Bin, "controlplane"), "-config", sys.in.ControlplaneConfig,
-		"account", "set", demo.Email, "--plan", "enterprise", "--per-minute", "100000", "--per-day", "1000000", "--verified")
+		"account", "set", demo.Email, "--plan", "enterprise", "--per-minute", "100000", "--per-day", "1000000", "--in-flight", "100000", "--verified")
 	if out, err := raise.CombinedOutput(); err != nil {
 		t.Fatalf("raise the limits: %v\n%s", err, out)
 	}
@@ -115,6 +115,12 @@ func (sys *system) ask(ctx context.Context, method, url, bearer string, body []b
 // reads its configuration when it starts.
 func (sys *system) route(t *testing.T, names []string) {
 	t.Helper()
+	sys.publish(t, names, "chat", "/v1", func(string) string { return "conversation" })
+}
+
+// publish gives every name a model of one task and an upstream that speaks a dialect at a path of the simulator.
+func (sys *system) publish(t *testing.T, names []string, dialect, path string, task func(name string) string) {
+	t.Helper()
 	text, err := os.ReadFile(sys.in.ControlplaneConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -127,10 +133,10 @@ func (sys *system) route(t *testing.T, names []string) {
 	upstreams, _ := cfg["upstreams"].([]any)
 	for _, name := range names {
 		models = append(models, map[string]any{
-			"id": name, "family": "darwin", "tasks": []string{"conversation"}, "upstream": name, "setting": "MODELGATE_CHAT_URL",
+			"id": name, "family": "darwin", "tasks": []string{task(name)}, "upstream": name, "setting": "MODELGATE_CHAT_URL",
 		})
 		upstreams = append(upstreams, map[string]any{
-			"id": name, "dialect": "chat", "base_url": sys.in.SimulatorURL + "/v1", "model": "mock", "simulator": true,
+			"id": name, "dialect": dialect, "base_url": sys.in.SimulatorURL + path, "model": "mock", "simulator": true,
 		})
 	}
 	cfg["models"], cfg["upstreams"] = models, upstreams
@@ -147,9 +153,12 @@ func (sys *system) route(t *testing.T, names []string) {
 		t.Fatal(err)
 	}
 	eventually(t, keysWithin, func() (bool, string) {
-		var known wire.Models
-		err := sys.ask(t.Context(), "GET", sys.in.GatewayURL+"/api/v1/models", sys.in.Demo.Key, nil, &known)
-		return err == nil && len(known.Models) >= len(names), fmt.Sprintf("%d models of %d: %v", len(known.Models), len(names), err)
+		var known wire.ModelCatalog
+		err := sys.ask(t.Context(), "GET", sys.in.GatewayURL+"/api/v1", sys.in.Demo.Key, nil, &known)
+		has := func(name string) bool {
+			return slices.ContainsFunc(known.Models, func(m wire.Model) bool { return m.ID == name })
+		}
+		return err == nil && has(names[len(names)-1]), fmt.Sprintf("%d models of %d: %v", len(known.Models), len(names), err)
 	})
 }
 

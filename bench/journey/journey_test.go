@@ -52,9 +52,14 @@ func TestJourney(t *testing.T) {
 		{"an operator raises the limits", w.raise},
 		{"unary call", w.unary},
 		{"streamed call", w.streamed},
+		{"a dry run tells and costs nothing", w.dryRun},
 		{"usage shows both calls", w.usage},
+		{"keys that rotate", w.rotate},
+		{"an app that expires", w.expire},
+		{"the playground", w.playground},
 		{"bad calls", w.badCalls},
 		{"read the key again", w.keyForStream},
+		{"a stream token stands for the key", w.streamToken},
 		{"a stream that is cut says so", w.cut},
 		{"the client leaves mid-stream", w.leave},
 		{"a live key is not answered by a simulator", w.live},
@@ -206,6 +211,26 @@ func (w *traveller) streamed(t *testing.T) {
 	}
 }
 
+// dryRun is not counted by the step that looks at the usage.
+func (w *traveller) dryRun(t *testing.T) {
+	req := request(t, t.Context(), "POST", w.agent(), w.key.Key, map[string]any{"prompt": "Hello", "stream": true})
+	req.Header.Set("X-Dry-Run", "1")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var told wire.DryRun
+	if err := json.NewDecoder(res.Body).Decode(&told); err != nil || res.StatusCode != 200 {
+		t.Fatalf("status %d: %v", res.StatusCode, err)
+	}
+	r := told.Route
+	if told.Would.Status != 200 || told.Caller.KeyID != w.key.KeyID || r == nil || r.Model != "Darwin" || r.Backend != "simulator" ||
+		!r.Stream || len(r.Members) != 1 || r.Members[0].State != "up" || len(told.Limits) == 0 {
+		t.Errorf("told %+v, route %+v", told, r)
+	}
+}
+
 func (w *traveller) usage(t *testing.T) {
 	took := eventually(t, usageWithin, func() (bool, string) {
 		var usage wire.AppUsage
@@ -251,6 +276,48 @@ func (w *traveller) keyForStream(t *testing.T) {
 	if a := send(t, "GET", w.in.PortalURL+path, other.AccessToken, nil); a.status != 404 && a.status != 403 {
 		t.Errorf("somebody else reads the key: status %d", a.status)
 	}
+}
+
+// streamToken calls with a short-lived token in the place of a key, which ends with the key, and so does its stream.
+func (w *traveller) streamToken(t *testing.T) {
+	var session wire.Session
+	body := wire.RegisterRequest{Name: "Brief", Email: "brief@example.com", Password: "a long enough password"}
+	w.portal(t, "POST", "/dev/auth/register", body).want(t, 200).into(t, &session)
+	ask := func(method, path string) answer {
+		return send(t, method, w.in.PortalURL+path, session.AccessToken, map[string]any{"name": "Brief"})
+	}
+	ask("GET", "/dev/config/stream-key").want(t, 404)
+	var app wire.App
+	ask("POST", "/dev/apps").want(t, 200).into(t, &app)
+	var key wire.NewKey
+	ask("POST", "/dev/apps/"+app.AppID+"/keys").want(t, 200).into(t, &key)
+	var token wire.StreamKey
+	ask("GET", "/dev/config/stream-key").want(t, 200).into(t, &token)
+	if token.KeyID != key.KeyID || token.AppID != app.AppID {
+		t.Errorf("the token stands for %+v, the key is %+v", token, key)
+	}
+	w.await(t, token.Token, 200, newKeyWithin)
+	w.call(t, token.Token, "Hello").want(t, 200)
+	broken := token.Token[:len(token.Token)-8] + "AAAAAAAA"
+	if a := w.call(t, broken, "Hello").want(t, 401); !strings.Contains(a.body, "signature") {
+		t.Errorf("with another signature: %s", a.body)
+	}
+	prompt := map[string]any{"prompt": "[[scenario:many-tokens n=3000 delay=20ms]]", "stream": true}
+	revoked := false
+	events, a := stream(t, w.agent(), token.Token, prompt, func(events []event) bool {
+		if len(events) == 3 && !revoked {
+			revoked = true
+			ask("DELETE", "/dev/apps/"+app.AppID+"/keys/"+key.KeyID).want(t, 200)
+		}
+		return false
+	})
+	a.want(t, 200)
+	var ended wire.ErrorEvent
+	if err := json.Unmarshal([]byte(events[len(events)-2].data), &ended); err != nil || ended.Status != 401 {
+		t.Errorf("the stream of a revoked key ends with %v", events[len(events)-2:])
+	}
+	w.call(t, token.Token, "Hello").want(t, 401)
+	ask("GET", "/dev/config/stream-key").want(t, 404)
 }
 
 // cut has the model server drop the connection after three events.

@@ -1,58 +1,48 @@
 package journey
 
 import (
-	"bufio"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"modelgate.internal/bench/stack/stacktest"
+	"modelgate.internal/shared/wire"
 )
 
 // npmWait bounds one run of a Node test suite.
-const npmWait = 5 * time.Minute
+const npmWait = 8 * time.Minute
 
-// TestOfficialClient has the openai client from npm talk to the simulator, to show that it speaks the real protocol.
+// TestOfficialClient has the openai client from npm talk to the simulator, to show that it speaks the real protocol, and to the
+// gateway in front of it, to show that ours can be told from it by nothing but what we add.
 func TestOfficialClient(t *testing.T) {
-	simulator := filepath.Join(t.TempDir(), "mockmodel")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", simulator, "./bench/cmd/mockmodel")
-	build.Dir = stacktest.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the simulator: %v\n%s", err, out)
-	}
-	address := freeAddress(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, simulator, "-listen", address, "-token-delay", "1ms")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(log)
-	if !lines.Scan() { // it says that it is ready
-		t.Fatal("the simulator ended at once")
-	}
-	go func() {
-		for lines.Scan() {
-		}
-	}()
-	npm(t, "interop", "MODEL_URL=http://"+address+"/v1")
+	s := stacktest.Start(t)
+	w := &traveller{s: s, in: s.Info()}
+	demo := w.in.Demo
+	var session wire.Session
+	login := wire.LoginRequest{Email: demo.Email, Password: demo.Password}
+	send(t, "POST", w.in.PortalURL+"/dev/auth/login", "", login).want(t, 200).into(t, &session)
+	w.session = session.AccessToken
+	var app wire.App
+	body := map[string]any{"name": "Limited", "environment": "test", "families": []string{"darwin"}, "tasks": []string{}, "rate_limit": 1}
+	w.portal(t, "POST", "/dev/apps", body).want(t, 200).into(t, &app)
+	var limited wire.NewKey
+	w.portal(t, "POST", "/dev/apps/"+app.AppID+"/keys", nil).want(t, 200).into(t, &limited)
+	w.await(t, limited.Key, 200, newKeyWithin)
+	npm(t, "interop", "MODEL_URL="+w.in.SimulatorURL+"/v1", "GATEWAY_URL="+w.in.GatewayURL+"/v1", "GATEWAY_KEY="+demo.Key,
+		"LIMITED_KEY="+limited.Key)
 }
 
-// TestBrowser goes through the portal with a real browser: register, app, key, streamed answer, revoke.
+// TestBrowser goes through the portal with a real browser: register, app, key, streamed answer, revoke; an organization that is
+// joined by a mailed invite; every page in both themes at two widths.
 func TestBrowser(t *testing.T) {
-	in := stacktest.Start(t).Info()
-	npm(t, "e2e", "PORTAL_URL="+in.PortalURL)
+	o := stacktest.Options(t)
+	in := stacktest.Run(t, o).Info()
+	npm(t, "e2e", "PORTAL_URL="+in.PortalURL, "MAILBOX_URL="+in.MailboxURL, "CONTROLPLANE_CONFIG="+in.ControlplaneConfig,
+		"CONTROLPLANE="+filepath.Join(o.Bin, "controlplane"))
 }
 
 // npm runs a script of the portal's package.
@@ -73,15 +63,4 @@ func npm(t *testing.T, script string, env ...string) {
 	if err != nil {
 		t.Fatalf("npm run %s: %v", script, err)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

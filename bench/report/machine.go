@@ -2,9 +2,11 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,6 +45,27 @@ func LoadAverage() string {
 	const averages = 3
 	fields := strings.Fields(string(text))
 	return strings.Join(fields[:min(averages, len(fields))], " ")
+}
+
+// LoadNow is the load of the last minute; 0 where the system does not tell.
+func LoadNow() float64 {
+	minute, _, _ := strings.Cut(LoadAverage(), " ")
+	load, err := strconv.ParseFloat(minute, 64)
+	if err != nil {
+		return 0
+	}
+	return load
+}
+
+// busy says in the words of a note that others used the machine, or nothing.
+func (m *Machine) busy() string {
+	minute, _, _ := strings.Cut(m.LoadBefore, " ")
+	load, err := strconv.ParseFloat(minute, 64)
+	if err != nil || load < float64(m.Cores)/2 {
+		return ""
+	}
+	return fmt.Sprintf("THE MACHINE WAS BUSY: a load of %.1f on %d cores before anything was measured. Delays and rates tell of its "+
+		"other work; ratios of CPU time and memory stand.", load, m.Cores)
 }
 
 func cpuModel() string {

@@ -47,6 +47,7 @@ type Row struct {
 	Bound Bound   `json:"bound"`
 	Must  float64 `json:"must"`
 	Aim   float64 `json:"aim"`
+	Load  float64 `json:"load"` // the highest load average of a minute when one of its runs began
 	Cells []Cell  `json:"cells"`
 }
 

@@ -48,6 +48,18 @@ func TestMediansRatiosAndVerdicts(t *testing.T) {
 	}
 }
 
+func TestABusyMachineIsNamed(t *testing.T) {
+	for load, busy := range map[string]bool{"0.90 3.00 3.00": false, "1.10 0.00 0.00": true, "": false} {
+		r := sample()
+		r.Machine = Machine{Cores: 2, LoadBefore: load}
+		var b strings.Builder
+		r.WriteTable(&b, "gateway")
+		if strings.Contains(b.String(), "MACHINE WAS BUSY") != busy {
+			t.Errorf("a load of %q:\n%s", load, b.String())
+		}
+	}
+}
+
 func TestTableAndFile(t *testing.T) {
 	r := sample()
 	r.Fill("nginx")

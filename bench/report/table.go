@@ -11,14 +11,17 @@ import (
 // WriteTable writes the table: of each figure what was asked for, how ours stands, and "ratio (value)" of every target.
 func (r *Report) WriteTable(w io.Writer, ours string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := []string{"figure", "unit", "must", "aim", "verdict"}
+	head := []string{"figure", "unit", "must", "aim", "verdict", "load"}
 	for _, target := range r.Targets {
 		head = append(head, target.Name)
 	}
 	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		cells := []string{row.Title, row.Unit, "", "", orDash(row.Verdict(ours))}
+		cells := []string{row.Title, row.Unit, "", "", orDash(row.Verdict(ours)), "-"}
+		if row.Load > 0 {
+			cells[len(cells)-1] = number(row.Load)
+		}
 		if row.Bound != BoundNone {
 			cells[2], cells[3] = number(row.Must), number(row.Aim)
 		}
@@ -57,6 +60,9 @@ func (r *Report) writeNotes(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s, %d cores, Linux %s, %s, commit %.12s%s; load before %s, after %s; took %s\n",
 		m.CPU, m.Cores, m.Kernel, m.Go, m.Commit, changed, m.LoadBefore, m.LoadAfter, r.Took)
+	if note := m.busy(); note != "" {
+		fmt.Fprintln(w, note)
+	}
 	how := "medians of " + strconv.Itoa(r.Repeats) + " interleaved runs (the worst run where the bound is on the value)"
 	if r.Quick {
 		how += ", short runs: a look, not a measurement"

@@ -25,11 +25,19 @@ type controlConfig struct {
 	KeyPepper      string               `yaml:"key_pepper"`
 	SessionKey     string               `yaml:"session_key"`
 	JoinToken      string               `yaml:"join_token"`
+	MailSMTPURL    string               `yaml:"mail_smtp_url"`
+	MailFrom       string               `yaml:"mail_from"`
+	MailTLS        string               `yaml:"mail_tls"`
+	StripeKey      string               `yaml:"stripe_secret_key"`
+	StripeWebhook  string               `yaml:"stripe_webhook_secret"`
+	StripePublic   string               `yaml:"stripe_publishable_key,omitempty"`
+	StripeAPIURL   string               `yaml:"stripe_api_url,omitempty"`
 	LogLevel       string               `yaml:"log_level"`
 	LogFormat      string               `yaml:"log_format"`
 	Models         []plane.Model        `yaml:"models"`
 	Upstreams      []plane.UpstreamSpec `yaml:"upstreams"`
 	Pools          []plane.PoolSpec     `yaml:"pools,omitempty"`
+	Skills         []plane.SkillSpec    `yaml:"skills,omitempty"`
 }
 
 // nodeConfig is the configuration of a data-plane node as far as the stack sets it.
@@ -41,6 +49,9 @@ type nodeConfig struct {
 	ControlURL    string            `yaml:"control_url"`
 	JoinToken     string            `yaml:"join_token"`
 	DataDir       string            `yaml:"data_dir"`
+	QuotaListen   string            `yaml:"quota_listen,omitempty"`
+	QuotaAddress  string            `yaml:"quota_address,omitempty"`
+	QuotaJoin     string            `yaml:"quota_join,omitempty"`
 	Credentials   map[string]string `yaml:"credentials,omitempty"`
 	GatewayURL    string            `yaml:"gateway_url"`
 	DarwinURL     string            `yaml:"darwin_url"`
@@ -88,16 +99,27 @@ func (s *Stack) writeConfigs() error {
 		chat.Breaker.Failures, server = -1, "chat-once"
 		pools = []plane.PoolSpec{{ID: server, Members: []plane.Member{{Upstream: chat.ID}}, Retry: plane.Retry{Attempts: 1}}}
 	}
-	var models []plane.Model
+	models, upstreams, credentials := s.catalog()
+	skills, hosts := s.skillCatalog(credentials)
 	for _, id := range []string{"Darwin", "Nova"} {
 		models = append(models, plane.Model{ID: id, Family: "darwin", Tasks: chatTasks(), Upstream: server, Setting: "MODELGATE_CHAT_URL"})
 	}
-	err := writeYAML(s.at.config("controlplane"), controlConfig{
+	if chat.Credential != "" {
+		credentials[chat.Credential] = "env:" + chatKeyVariable
+	}
+	stripe, err := s.stripe()
+	if err != nil {
+		return err
+	}
+	err = writeYAML(s.at.config("controlplane"), controlConfig{
 		Listen: s.address(portControl), InternalListen: s.address(portControlInternal), MetricsListen: s.address(portControlMetrics),
 		PublicURL: "http://" + s.address(portControl), GatewayURL: "http://" + s.address(portGateway), DarwinURL: "http://" + s.address(portDarwin),
 		DatabaseURL: s.databaseURL(), KeyEncryption: secret(secretKeyEncryption), KeyPepper: secret(secretKeyPepper),
 		SessionKey: secret(secretSession), JoinToken: secret(secretJoin),
-		LogLevel: s.o.LogLevel, LogFormat: "text", Models: models, Upstreams: []plane.UpstreamSpec{chat}, Pools: pools,
+		MailSMTPURL: "smtp://" + s.address(portMailboxSMTP), MailFrom: "Modelgate on this machine <noreply@modelgate.local>", MailTLS: "none",
+		StripeKey: stripe.key, StripeWebhook: stripe.webhook, StripePublic: stripe.publishable, StripeAPIURL: stripe.apiURL,
+		LogLevel: s.o.LogLevel, LogFormat: "text", Models: models, Upstreams: append(append(upstreams, hosts...), chat), Pools: pools,
+		Skills: skills,
 	})
 	if err != nil {
 		return err
@@ -112,9 +134,16 @@ func (s *Stack) writeConfigs() error {
 			MetricsListen: s.address(nodePort(n, portNodeMetrics)), ControlURL: "http://" + s.address(portControlInternal),
 			JoinToken: secret(secretJoin), DataDir: data, GatewayURL: "http://" + s.address(portGateway),
 			DarwinURL: "http://" + s.address(portDarwin), LogLevel: s.o.LogLevel, LogFormat: "text",
+			Credentials: credentials,
 		}
-		if chat.Credential != "" {
-			node.Credentials = map[string]string{chat.Credential: "env:" + chatKeyVariable}
+		if s.o.Nodes > 1 {
+			node.QuotaListen = s.address(nodePort(n, portQuota))
+			if s.o.QuotaVia != nil {
+				node.QuotaAddress = s.o.QuotaVia(node.QuotaListen)
+			}
+		}
+		if n > 0 {
+			node.QuotaJoin = "file:" + s.tokenFile(node.Name)
 		}
 		if err := writeYAML(s.at.config(node.Name), node); err != nil {
 			return err

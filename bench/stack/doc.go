@@ -1,6 +1,6 @@
-// Package stack runs the whole system as processes on one machine: database, control plane, data-plane nodes and, when
-// no model server is configured, the simulator. `make run`, the process tests, the benchmarks and the chaos runs all start the
-// system through it, so there is one way to start it.
+// Package stack runs the whole system as processes on one machine: database, control plane, data-plane nodes, a development
+// mailbox that takes their mails and, when no model server is configured, the simulator. `make run`, the process tests, the
+// benchmarks and the chaos runs all start the system through it, so there is one way to start it.
 //
 // Everything it keeps lies in one directory, .modelgate by default: configuration files, secrets/, the database, one
 // directory per node, log/NAME.log, run/NAME.pid and run/stack.json, which tells other programs where everything is. The
@@ -8,11 +8,13 @@
 //
 // Every process listens on loopback, from PortBase on:
 //
-//	+0 control plane      +3 control plane, for nodes     +6 simulator
-//	+1 gateway            +4 metrics of the control plane
-//	+2 Darwin host        +5 metrics of the node
+//	+0 control plane      +3 control plane, for nodes       +6 simulator
+//	+1 gateway            +4 metrics of the control plane   +7 development mailbox, SMTP
+//	+2 Darwin host        +5 metrics of the node            +8 pages of the development mailbox
+//	+10 simulator of Stripe
 //
-// A second node has +11, +12 and +15, a third +21, +22, +25, and so on.
+// A second node has +11, +12 and +15, a third +21, +22, +25, and so on. Nodes that are not alone talk to each other at +7, +17 and so on:
+// the first keeps the rate-limit ledger, from three nodes on the first three do, and the others lease from it.
 //
 // It knows the planes by their command lines, configuration files and HTTP interfaces only, and decides nothing for production.
 //

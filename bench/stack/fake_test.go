@@ -24,7 +24,7 @@ import (
 // TestMain lets this test binary stand in for the programs of the stack: the tests link to it by their names.
 func TestMain(m *testing.M) {
 	fakes := map[string]func() error{
-		"controlplane": fakeControl, "dataplane": fakeNode, "mockmodel": fakeModel, "stack": fakeStack,
+		"controlplane": fakeControl, "dataplane": fakeNode, "mockmodel": fakeModel, "mailbox": fakeMailbox, "stripesim": fakeStripe, "stack": fakeStack,
 	}
 	fake, ok := fakes[filepath.Base(os.Args[0])]
 	if !ok {
@@ -107,9 +107,13 @@ func fakeControl() error {
 }
 
 func fakeNode() error {
-	c, _, err := config()
+	c, command, err := config()
 	if err != nil {
 		return err
+	}
+	if command == "quota" {
+		fmt.Println("token")
+		return nil
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/models", func(http.ResponseWriter, *http.Request) {})
@@ -120,6 +124,18 @@ func fakeModel() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	return serve("mockmodel", fakeConfig{Listen: os.Args[2]}, mux)
+}
+
+func fakeMailbox() error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	return serve("mailbox", fakeConfig{Listen: os.Args[4]}, mux)
+}
+
+func fakeStripe() error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	return serve("stripesim", fakeConfig{Listen: os.Args[2]}, mux)
 }
 
 // serve answers until SIGTERM, and then notes its end in the file that FAKE_ORDER names.

@@ -12,7 +12,9 @@ type Info struct {
 	DarwinURL          string            `json:"darwin_url"`
 	MetricsURLs        map[string]string `json:"metrics_urls"` // by process name
 	SimulatorURL       string            `json:"simulator_url,omitempty"`
-	ControlplaneConfig string            `json:"controlplane_config"` // for operator commands: bin/controlplane -config FILE
+	MailboxURL         string            `json:"mailbox_url"`          // development mailbox: pages, and JSON at /api/messages
+	StripeURL          string            `json:"stripe_url,omitempty"` // simulator of Stripe; package shared/stripesim has its controls
+	ControlplaneConfig string            `json:"controlplane_config"`  // for operator commands: bin/controlplane -config FILE
 	Nodes              []Node            `json:"nodes"`
 	Demo               Demo              `json:"demo"`
 }
@@ -20,7 +22,7 @@ type Info struct {
 // Node is a data-plane node.
 type Node struct {
 	Name       string `json:"name"`
-	Role       string `json:"role"` // always "dataplane"
+	Role       string `json:"role"` // in the rate-limit ledger: "voter" or "client"
 	GatewayURL string `json:"gateway_url"`
 	MetricsURL string `json:"metrics_url"`
 }
@@ -38,14 +40,18 @@ func (s *Stack) describe(demo Demo) Info {
 	info := Info{
 		PortalURL: "http://" + s.address(portControl), GatewayURL: "http://" + s.address(portGateway), DarwinURL: "http://" + s.address(portDarwin),
 		MetricsURLs:        map[string]string{"controlplane": s.metricsURL(portControlMetrics)},
+		MailboxURL:         "http://" + s.address(portMailbox),
 		ControlplaneConfig: s.at.config("controlplane"), Demo: demo,
 	}
 	if s.simulated() {
 		info.SimulatorURL = "http://" + s.address(portSimulator)
 	}
+	if !s.paid() {
+		info.StripeURL = "http://" + s.address(portStripe)
+	}
 	for n := range s.o.Nodes {
 		node := Node{
-			Name: nodeName(n), Role: "dataplane", GatewayURL: "http://" + s.address(nodePort(n, portGateway)),
+			Name: nodeName(n), Role: s.role(n), GatewayURL: "http://" + s.address(nodePort(n, portGateway)),
 			MetricsURL: s.metricsURL(nodePort(n, portNodeMetrics)),
 		}
 		info.Nodes = append(info.Nodes, node)
@@ -67,7 +73,8 @@ Modelgate is ready.
 	for _, node := range i.Nodes[1:] {
 		fmt.Fprintf(w, "  Gateway      %s/api/v1  (%s)\n", node.GatewayURL, node.Name)
 	}
-	fmt.Fprintf(w, `  Demo login   %s  %s
+	fmt.Fprintf(w, `  Mails        %s  (development mailbox, nothing is delivered)
+  Demo login   %s  %s
   Demo app     %s
   Demo key     %s
   Logs         %s
@@ -76,12 +83,16 @@ See tokens stream:
 
   curl -N %s/api/v1/agent -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"prompt": "Tell me about the sea.", "stream": true}'
 
-`, i.Demo.Email, i.Demo.Password, i.Demo.AppID, i.Demo.Key, s.at.logs, i.GatewayURL, i.Demo.Key)
+`, i.MailboxURL, i.Demo.Email, i.Demo.Password, i.Demo.AppID, i.Demo.Key, s.at.logs, i.GatewayURL, i.Demo.Key)
 	if s.simulated() {
 		fmt.Fprint(w, "Answers come from a SIMULATOR, not a model. Set MODELGATE_CHAT_URL to the base URL of an OpenAI-compatible\n"+
 			"server, for instance http://127.0.0.1:11434/v1, to get answers from a model.\n\n")
 	} else {
 		fmt.Fprintf(w, "Answers come from %s.\n\n", s.o.ChatURL)
+	}
+	if !s.paid() {
+		fmt.Fprint(w, "Plans are bought at a SIMULATOR of Stripe, where nobody pays: card 4242 4242 4242 4242, or 4000 0027 6000 3184 with 3-D\n"+
+			"Secure. Set MODELGATE_STRIPE_KEY and MODELGATE_STRIPE_WEBHOOK_SECRET to use Stripe.\n\n")
 	}
 	fmt.Fprint(w, "Ctrl-C stops everything.\n")
 }

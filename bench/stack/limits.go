@@ -6,9 +6,10 @@ import "time"
 const (
 	readyWait     = 60 * time.Second // from the start of a process to its readiness
 	readyPoll     = 25 * time.Millisecond
-	readyAsk      = 2 * time.Second // one question whether a process is ready
-	progressEvery = 5 * time.Second // a line that says what is being waited for
-	toolWait      = 2 * time.Minute // keygen, migrate
+	readyAsk      = 2 * time.Second  // one question whether a process is ready
+	progressEvery = 5 * time.Second  // a line that says what is being waited for
+	promoteWait   = 30 * time.Second // for a new voter to catch up
+	toolWait      = 2 * time.Minute  // keygen, migrate
 	demoWait      = 30 * time.Second
 	callWait      = 10 * time.Second // one call of the portal's interface
 

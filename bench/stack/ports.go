@@ -23,6 +23,10 @@ const (
 	portControlMetrics
 	portNodeMetrics
 	portSimulator
+	portMailboxSMTP
+	portMailbox
+	portQuota
+	portStripe
 )
 
 // nodePort is a port of the n-th node, from 0.
@@ -41,15 +45,23 @@ type use struct {
 }
 
 // uses lists the ports of a stack.
-func uses(nodes int, simulated bool) []use {
+func uses(nodes int, simulated, paid bool) []use {
 	list := []use{
 		{portControl, "control plane"},
 		{portControlInternal, "control plane, for nodes"},
 		{portControlMetrics, "metrics of the control plane"},
+		{portMailboxSMTP, "mailbox, for mails"},
+		{portMailbox, "pages of the mailbox"},
 	}
 	for n := range nodes {
 		list = append(list, use{nodePort(n, portGateway), "gateway of " + nodeName(n)},
 			use{nodePort(n, portDarwin), "Darwin host of " + nodeName(n)}, use{nodePort(n, portNodeMetrics), "metrics of " + nodeName(n)})
+		if nodes > 1 {
+			list = append(list, use{nodePort(n, portQuota), "rate-limit ledger of " + nodeName(n)})
+		}
+	}
+	if !paid {
+		list = append(list, use{portStripe, "simulator of Stripe"})
 	}
 	if simulated {
 		list = append(list, use{portSimulator, "simulator"})
@@ -73,7 +85,7 @@ func FreePortBase(ctx context.Context, nodes int) (int, error) {
 
 // checkPorts finds out before anything runs whether a port is taken.
 func (s *Stack) checkPorts(ctx context.Context) error {
-	for _, u := range uses(s.o.Nodes, s.simulated()) {
+	for _, u := range uses(s.o.Nodes, s.simulated(), s.paid()) {
 		if err := s.checkPort(ctx, u); err != nil {
 			return err
 		}

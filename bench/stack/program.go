@@ -12,12 +12,20 @@ import (
 	"modelgate.internal/shared/child"
 )
 
-// programs lists the processes beside the database, in the order of their start.
-func (s *Stack) programs() []*part {
-	var parts []*part
+// programs lists the processes beside the database, in the order of their start. The nodes come last.
+func (s *Stack) programs() (parts, nodes []*part) {
 	if s.simulated() {
 		p := s.programPart("mockmodel", "mockmodel", "-listen", s.address(portSimulator), "-model", simulatorModel)
 		p.ready = "http://" + s.address(portSimulator) + "/health"
+		parts = append(parts, p)
+	}
+	box := s.programPart("mailbox", "mailbox", "-smtp", s.address(portMailboxSMTP), "-listen", s.address(portMailbox))
+	box.ready = "http://" + s.address(portMailbox) + "/health"
+	parts = append(parts, box)
+	if !s.paid() {
+		p := s.programPart("stripesim", "stripesim", "-listen", s.address(portStripe), "-webhook", s.metricsURL(portControl)+"/dev/billing/webhook",
+			"-secret-file", s.at.secret(secretStripeWebhook))
+		p.ready = "http://" + s.address(portStripe) + "/health"
 		parts = append(parts, p)
 	}
 	p := s.programPart("controlplane", "controlplane", "-config", s.at.config("controlplane"), "serve")
@@ -27,9 +35,9 @@ func (s *Stack) programs() []*part {
 		name := nodeName(n)
 		p := s.programPart(name, "dataplane", "-config", s.at.config(name), "serve")
 		p.ready, p.door = s.metricsURL(nodePort(n, portNodeMetrics))+"/readyz", s.address(nodePort(n, portGateway))
-		parts = append(parts, p)
+		nodes = append(nodes, p)
 	}
-	return parts
+	return parts, nodes
 }
 
 // programPart is a part that runs one of our programs. What it writes goes straight to its log, so that it neither waits for
@@ -54,15 +62,23 @@ func (s *Stack) programPart(name, program string, args ...string) *part {
 
 // tool runs one of our programs to its end.
 func (s *Stack) tool(ctx context.Context, what, program string, args ...string) error {
+	_, err := s.output(ctx, what, program, args...)
+	return err
+}
+
+// output runs one of our programs to its end and returns what it writes to standard output.
+func (s *Stack) output(ctx context.Context, what, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.at.program(program), args...) //nolint:gosec // one of our programs
 	cmd.Env = s.environ()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: run %s %s: %w", what, program, strings.Join(args, " "), err), errors.New(strings.TrimSpace(string(out))))
+	var out, failure strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &failure
+	if err := cmd.Run(); err != nil {
+		said := strings.TrimSpace(out.String() + failure.String())
+		return "", errors.Join(fmt.Errorf("%s: run %s %s: %w", what, program, strings.Join(args, " "), err), errors.New(said))
 	}
-	return nil
+	return out.String(), nil
 }
 
 // environ is the environment of every process.

@@ -30,6 +30,8 @@ type Options struct {
 
 	OneAttempt bool // no retries and no circuit breaker, for suites that count what reaches the model server
 
+	QuotaVia func(address string) string // what other nodes reach a node's rate-limit ledger by, for tests that cut the network; itself when nil
+
 	DatabaseURL string    // a database to use; one of our own when empty
 	LogLevel    string    // of both planes: debug, info, warn, error; info when empty
 	Env         []string  // added to our environment for every process, "NAME=value"
@@ -133,10 +135,14 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.tool(ctx, "migrate", "controlplane", "-config", s.at.config("controlplane"), "migrate"); err != nil {
 		return err
 	}
-	for _, p := range s.programs() {
+	programs, nodes := s.programs()
+	for _, p := range programs {
 		if err := s.startPart(ctx, p); err != nil {
 			return err
 		}
+	}
+	if err := s.startNodes(ctx, nodes); err != nil {
+		return err
 	}
 	s.logs.Go(func() { s.boundLogs(s.ctx) })
 	demo, err := s.demo(ctx)
@@ -149,7 +155,10 @@ func (s *Stack) start(ctx context.Context) error {
 
 // needed lists the programs that have to be built.
 func (s *Stack) needed() []string {
-	names := []string{"controlplane", "dataplane"}
+	names := []string{"controlplane", "dataplane", "mailbox"}
+	if !s.paid() {
+		names = append(names, "stripesim")
+	}
 	if s.simulated() {
 		names = append(names, "mockmodel")
 	}
@@ -212,6 +221,11 @@ func (s *Stack) startPart(ctx context.Context, p *part) error {
 	if err := p.start(ctx); err != nil {
 		return err
 	}
+	return s.awaitPart(ctx, p)
+}
+
+// awaitPart waits until a process that was started is ready, and supervises it from then on.
+func (s *Stack) awaitPart(ctx context.Context, p *part) error {
 	if err := p.awaitReady(ctx); err != nil {
 		return err
 	}
@@ -238,7 +252,7 @@ func (s *Stack) Stop() {
 	})
 }
 
-// Pid is the process of a part ("controlplane", "dataplane-1", "database", "mockmodel"), or 0 while it is down.
+// Pid is the process of a part ("controlplane", "dataplane-1", "database", "mailbox", "stripesim", "mockmodel"), or 0 while it is down.
 func (s *Stack) Pid(name string) int {
 	if p := s.part(name); p != nil {
 		return p.pid()

@@ -29,7 +29,7 @@ func TestStartAndStop(t *testing.T) {
 	s := start(t, o)
 
 	pids := map[string]int{}
-	for _, name := range []string{"controlplane", "dataplane-1", "dataplane-2", "database", "mockmodel"} {
+	for _, name := range []string{"controlplane", "dataplane-1", "dataplane-2", "database", "mailbox", "stripesim", "mockmodel"} {
 		pids[name] = s.Pid(name)
 		if got := read(t, filepath.Join(o.Dir, "run", name+".pid")); got != fmt.Sprintln(s.Pid(name)) || !alive(s.Pid(name)) {
 			t.Errorf("pid file of %s says %q, it runs as %d", name, got, s.Pid(name))
@@ -41,9 +41,9 @@ func TestStartAndStop(t *testing.T) {
 	}
 	url := func(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", o.PortBase+port) }
 	for got, want := range map[string]string{
-		info.PortalURL: url(0), info.GatewayURL: url(1), info.DarwinURL: url(2), info.SimulatorURL: url(6),
+		info.PortalURL: url(0), info.GatewayURL: url(1), info.DarwinURL: url(2), info.SimulatorURL: url(6), info.MailboxURL: url(8),
 		info.MetricsURLs["controlplane"]: url(4), info.MetricsURLs["dataplane-1"]: url(5), info.MetricsURLs["dataplane-2"]: url(15),
-		info.Nodes[1].GatewayURL: url(11), info.Nodes[1].Name: "dataplane-2", info.Nodes[1].Role: "dataplane",
+		info.Nodes[1].GatewayURL: url(11), info.Nodes[1].Name: "dataplane-2", info.Nodes[1].Role: "client",
 		info.ControlplaneConfig: filepath.Join(o.Dir, "controlplane.yaml"),
 		info.Demo.Email:         "demo@modelgate.local", info.Demo.AppID: "app-1", info.Demo.Key: "svc_test_key-1",
 	} {
@@ -69,7 +69,7 @@ func TestStartAndStop(t *testing.T) {
 			t.Errorf("%s (process %d) outlived the stack", name, pid)
 		}
 	}
-	if got := read(t, order); got != "dataplane-2\ndataplane-1\ncontrolplane\nmockmodel\n" {
+	if got := read(t, order); got != "dataplane-2\ndataplane-1\ncontrolplane\nstripesim\nmailbox\nmockmodel\n" {
 		t.Errorf("stopped in the order\n%s", got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.Dir, "run", "*.*")); len(left) > 0 {
@@ -222,16 +222,20 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestAGivenModelServer(t *testing.T) {
+func TestAGivenModelServerAndStripe(t *testing.T) {
 	o, _ := options(t)
 	o.ChatURL, o.ChatKey, o.ChatModel = "http://127.0.0.1:11434/v1", "sk-secret-word", "llama"
+	o.Env = append(o.Env, "MODELGATE_STRIPE_KEY=sk_test_secret-word", "MODELGATE_STRIPE_WEBHOOK_SECRET=whsec_secret-word")
 	s := start(t, o)
 	if s.Pid("mockmodel") != 0 || s.Info().SimulatorURL != "" {
 		t.Error("the simulator runs though a server is given")
 	}
+	if s.Pid("stripesim") != 0 || s.Info().StripeURL != "" {
+		t.Error("the simulator of Stripe runs though a key is given")
+	}
 	control := read(t, filepath.Join(o.Dir, "controlplane.yaml"))
 	node := read(t, filepath.Join(o.Dir, "dataplane-1.yaml"))
-	for _, want := range []string{"base_url: http://127.0.0.1:11434/v1", "model: llama", "credential: chat", "simulator: false"} {
+	for _, want := range []string{"base_url: http://127.0.0.1:11434/v1", "model: llama", "credential: chat", "simulator: false", "stripe_secret_key: env:MODELGATE_STRIPE_KEY"} {
 		if !strings.Contains(control, want) {
 			t.Errorf("controlplane.yaml lacks %q:\n%s", want, control)
 		}
@@ -265,7 +269,7 @@ func TestNoChildOutlivesAKilledStack(t *testing.T) {
 		}
 		pids = append(pids, pid)
 	}
-	if len(pids) != 4 {
+	if len(pids) != 6 {
 		t.Errorf("pid files: %v", files)
 	}
 	_ = cmd.Process.Kill()
@@ -284,7 +288,7 @@ func options(t *testing.T) (stack.Options, *output) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	for _, name := range []string{"controlplane", "dataplane", "mockmodel", "stack"} {
+	for _, name := range []string{"controlplane", "dataplane", "mockmodel", "mailbox", "stripesim", "stack"} {
 		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)
 		}

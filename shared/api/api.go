@@ -24,6 +24,7 @@ type Operation struct {
 	ID       string   // operationId
 	Plane    string   // PlaneControl or PlaneData
 	Planned  bool     // not built yet: answers 501
+	Added    bool     // an addition of ours to the specification
 	Security []string // names of the schemes, any of which opens it; empty when it needs no credential
 }
 
@@ -76,6 +77,7 @@ func operation(body yaml.MapSlice) Operation {
 	op.ID, _ = lookup(body, "operationId").(string)
 	op.Plane, _ = lookup(body, "x-plane").(string)
 	op.Planned = lookup(body, "x-status") == "planned"
+	op.Added = lookup(body, "x-added") == true
 	alternatives, _ := lookup(body, "security").([]any)
 	for _, alternative := range alternatives {
 		schemes, _ := alternative.(yaml.MapSlice)

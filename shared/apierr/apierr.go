@@ -2,6 +2,8 @@ package apierr
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -80,6 +82,7 @@ type Error struct {
 	Detail     string        // for the client: what happened and what to do
 	Items      []Item        // for Invalid: the violations, in document order
 	RetryAfter time.Duration // when > 0, sent as Retry-After, rounded up to whole seconds
+	quoted     string        // part of Detail
 	cause      error
 }
 
@@ -105,12 +108,24 @@ func (e *Error) After(d time.Duration) *Error {
 	return &c
 }
 
-// Error returns the detail followed by the causes, for the log.
+// Quoting returns a copy of e whose detail goes on with the words of somebody else, a model server for example. The client gets them,
+// the log only their length: they may repeat what the client sent.
+func (e *Error) Quoting(words string) *Error {
+	c := *e
+	c.Detail, c.quoted = e.Detail+": "+words, words
+	return &c
+}
+
+// Error returns the detail, without words that it quotes, followed by the causes, for the log.
 func (e *Error) Error() string {
-	if e.cause == nil {
-		return e.Detail
+	detail := e.Detail
+	if e.quoted != "" {
+		detail = strings.ReplaceAll(detail, e.quoted, fmt.Sprintf("(%d bytes of its words)", len(e.quoted)))
 	}
-	return e.Detail + ": " + e.cause.Error()
+	if e.cause == nil {
+		return detail
+	}
+	return detail + ": " + e.cause.Error()
 }
 
 // Unwrap returns the cause.

@@ -75,3 +75,14 @@ func TestOurs(t *testing.T) {
 		t.Error("nil is nobody's fault, an unknown error is ours")
 	}
 }
+
+// TestQuotedWordsAreForTheClientOnly: a model server may repeat what it was asked, which is not for the log.
+func TestQuotedWordsAreForTheClientOnly(t *testing.T) {
+	e := apierr.New(apierr.BadRequest, "Upstream a refused the request").Quoting("no cat in this picture").After(time.Second).Because(errors.New("status 400"))
+	if _, body := apierr.Wire(e); !strings.Contains(string(body), "refused the request: no cat in this picture") {
+		t.Errorf("the client gets %s", body)
+	}
+	if got, want := e.Error(), "Upstream a refused the request: (22 bytes of its words): status 400"; got != want {
+		t.Errorf("the log gets %q, want %q", got, want)
+	}
+}

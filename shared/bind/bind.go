@@ -26,6 +26,16 @@ func JSON(body []byte, dst any) error {
 	return Value(tree, []any{"body"}, dst)
 }
 
+// Tree decodes body (numbers as json.Number) for a caller that judges it by [Value] and then passes it on. Of a name that is
+// there twice the last value stays, so what is encoded from the tree is what was judged. The error is that of [JSON].
+func Tree(body []byte) (any, error) {
+	tree, item := parse(body)
+	if item != nil {
+		return nil, apierr.Violations(*item)
+	}
+	return tree, nil
+}
+
 // Value fills dst from a decoded JSON value (numbers as json.Number) that stands at loc.
 func Value(tree any, loc []any, dst any) error {
 	b := binder{}
@@ -145,6 +155,10 @@ func redact(props map[string]any, t reflect.Type) map[string]any {
 	out := make(map[string]any, len(props))
 	maps.Copy(out, props)
 	for sf := range t.Fields() {
+		if sf.Anonymous {
+			out = redact(out, sf.Type)
+			continue
+		}
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if _, ok := out[name]; ok && parseRule(sf).secret {
 			out[name] = hidden

@@ -157,6 +157,18 @@ func (db *DB) CreateDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
+// CopyDatabase creates a database with all that another one holds, which nobody may be connected to. PostgreSQL does it; from
+// CockroachDB comes an error.
+func (db *DB) CopyDatabase(ctx context.Context, name, from string) error {
+	if !plain(from) {
+		return errors.New("not a plain database name")
+	}
+	if err := db.exec(ctx, "CREATE DATABASE ", name, " TEMPLATE "+from); err != nil {
+		return fmt.Errorf("copy database %s to %s: %w", from, name, err)
+	}
+	return nil
+}
+
 // DropDatabase deletes a database with all it holds, cutting the connections to it.
 func (db *DB) DropDatabase(ctx context.Context, name string) error {
 	how := " WITH (FORCE)"
@@ -170,7 +182,7 @@ func (db *DB) DropDatabase(ctx context.Context, name string) error {
 }
 
 func (db *DB) exec(ctx context.Context, before, name, after string) error {
-	if len(name) > nameBytesMax || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if !plain(name) {
 		return errors.New("not a plain database name")
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
@@ -181,6 +193,11 @@ func (db *DB) exec(ctx context.Context, before, name, after string) error {
 	}
 	_, err = conn.Exec(ctx, before+name+after).ReadAll()
 	return errors.Join(err, conn.Close(ctx))
+}
+
+// plain reports whether a name needs no quotes in SQL.
+func plain(name string) bool {
+	return name != "" && len(name) <= nameBytesMax && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // Restart brings an ended server back at the same address with the same data. It does nothing while the server runs.

@@ -14,21 +14,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// The formats of a log.
+const (
+	formatJSON = "json"
+	formatText = "text"
+)
+
 // Logger returns a logger that writes to w. The level is debug, info, warn or error, the format json or text.
 func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	least, err := parse(level, format)
+	if err != nil {
+		return nil, err
 	}
-	o := &slog.HandlerOptions{Level: l}
-	switch format {
-	case "json":
+	o := &slog.HandlerOptions{Level: least}
+	if format == formatJSON {
 		return slog.New(slog.NewJSONHandler(w, o)), nil
-	case "text":
-		return slog.New(slog.NewTextHandler(w, o)), nil
-	default:
-		return nil, fmt.Errorf("log format %q: want json or text", format)
 	}
+	return slog.New(slog.NewTextHandler(w, o)), nil
+}
+
+// parse checks the words that say what a log looks like.
+func parse(level, format string) (least slog.Level, err error) {
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return 0, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	}
+	if format != formatJSON && format != formatText {
+		return 0, fmt.Errorf("log format %q: want json or text", format)
+	}
+	return least, nil
 }
 
 // Registry returns a metrics registry with the metrics every process has: the Go runtime's, the process's and

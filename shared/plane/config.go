@@ -20,6 +20,7 @@ const (
 	KindModel    = "model"    // Body is a Model
 	KindUpstream = "upstream" // Body is an UpstreamSpec
 	KindPool     = "pool"     // Body is a PoolSpec
+	KindSkill    = "skill"    // Body is a SkillSpec
 )
 
 // Change is one published record, or its removal when Gone.
@@ -40,18 +41,39 @@ type Model struct {
 	Setting  string   `json:"setting"`  // the setting that would configure it, named in the 503
 }
 
-// DialectChat is the dialect of OpenAI's chat completions.
-const DialectChat = "chat"
+// The dialects: what an upstream is asked in.
+const (
+	DialectChat           = "chat"           // OpenAI's chat completions
+	DialectNative         = "native"         // the gateway's own shapes, JSON or an event stream, under the gateway's own paths
+	DialectTranscriptions = "transcriptions" // OpenAI's audio/transcriptions
+	DialectSpeech         = "speech"         // OpenAI's audio/speech
+	DialectImages         = "images"         // OpenAI's images/generations
+	DialectTranslate      = "libretranslate" // LibreTranslate's translate and languages
+	DialectSearch         = "searxng"        // SearXNG's search with format=json
+	DialectInfer          = "kserve"         // the Open Inference Protocol of KServe, version 2
+)
+
+// Dialects are all dialects.
+func Dialects() []string {
+	return []string{
+		DialectChat, DialectNative, DialectTranscriptions, DialectSpeech, DialectImages, DialectTranslate, DialectSearch, DialectInfer,
+	}
+}
 
 // UpstreamSpec is a model server as an operator configured it. It carries no secret: Credential names an entry of the
 // node's own configuration, so upstream keys are neither published nor stored by the control plane.
 type UpstreamSpec struct {
 	ID         string `json:"id"`
-	Dialect    string `json:"dialect"`    // DialectChat
-	BaseURL    string `json:"base_url"`   // up to and including the version, "http://127.0.0.1:8000/v1"
-	Model      string `json:"model"`      // the name the upstream knows the model by
-	Credential string `json:"credential"` // name of a credential on the node; empty sends none
-	Simulator  bool   `json:"simulator"`  // a simulator: labelled wherever it shows, refuses live keys
+	Dialect    string `json:"dialect"`         // one of the Dialect words
+	BaseURL    string `json:"base_url"`        // up to and including the version, "http://127.0.0.1:8000/v1"
+	Model      string `json:"model"`           // the name the upstream knows the model by
+	Credential string `json:"credential"`      // name of a credential on the node; empty sends none
+	Simulator  bool   `json:"simulator"`       // a simulator: labelled wherever it shows, refuses live keys
+	Voice      string `json:"voice,omitempty"` // of the dialect speech: the server's name of the voice that speaks; empty is "alloy"
+
+	// Infer is what a server of the dialect kserve needs to know beyond the protocol: the JSON that [ParseInfer] reads. It is
+	// text so that specs can be compared.
+	Infer string `json:"infer,omitempty"`
 
 	// What the node does to protect the server and itself, whichever pools the server is in. Zero values mean the defaults.
 	Concurrency int     `json:"concurrency,omitempty"` // calls and streams at a time per node; 0 means no cap
@@ -65,4 +87,5 @@ type Current struct {
 	Models    map[string]Model
 	Upstreams map[string]UpstreamSpec
 	Pools     map[string]PoolSpec // IDs are distinct from those of the upstreams; an upstream is also a pool of one
+	Skills    map[string]SkillSpec
 }

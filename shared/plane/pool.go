@@ -47,8 +47,8 @@ type Fallback struct {
 	Model    string         `json:"model,omitempty"`    // ID of a Model: whatever serves that
 }
 
-// Retry bounds further attempts in the same pool after a connect error, a 429, a 5xx or a refusal, before the first byte of
-// an answer.
+// Retry bounds further attempts in the same pool after a connect error, a 429, a 5xx or a refusal, before anything of an
+// answer arrived: a server that broke off has done work that somebody pays for.
 type Retry struct {
 	Attempts      int `json:"attempts,omitempty"`       // of one call, the first included, at most 10; 0 means 3, 1 none further
 	BudgetPercent int `json:"budget_percent,omitempty"` // further attempts per 100 calls of the pool, at most 100; 0 means 10, -1 none

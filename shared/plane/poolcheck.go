@@ -18,8 +18,8 @@ const (
 	PoolWaitMaxMS      = 10 * 60 * 1000 // of any duration of pools, breakers and health checks
 )
 
-// CheckPools returns what is wrong with the pools, and with what pools use of the upstreams, as one error that names each
-// mistake and how to mend it, or nil. It is the control plane's check before it publishes.
+// CheckPools returns what is wrong with the pools, with what pools use of the upstreams, and with the skills, as one error that
+// names each mistake and how to mend it, or nil. It is the control plane's check before it publishes.
 func (c *Current) CheckPools() error {
 	var k check
 	for _, id := range slices.Sorted(maps.Keys(c.Upstreams)) {
@@ -32,6 +32,9 @@ func (c *Current) CheckPools() error {
 		if target := c.Models[id].Upstream; target != "" && !c.has(target) {
 			k.fault("model %q names %q, which is neither an upstream nor a pool", id, target)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Skills)) {
+		k.skill(c, name, c.Skills[name])
 	}
 	return errors.Join(k...)
 }
@@ -55,6 +58,10 @@ func (k *check) within(where, field string, value, low, high int64) {
 }
 
 func (k *check) upstream(where string, u UpstreamSpec) {
+	if !slices.Contains(Dialects(), u.Dialect) {
+		k.fault("%s: dialect is %q; it must be one of %s", where, u.Dialect, strings.Join(Dialects(), ", "))
+	}
+	k.infer(where, u)
 	k.within(where, "concurrency", int64(u.Concurrency), 0, 1<<20)
 	k.within(where, "breaker.failures", int64(u.Breaker.Failures), -1, 1000)
 	k.within(where, "breaker.window_ms", u.Breaker.WindowMS, 0, PoolWaitMaxMS)

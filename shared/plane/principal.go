@@ -37,9 +37,9 @@ type Scope struct {
 // Limit is one bound that every call of a principal is counted against. Bucket names the counter and is the same on
 // every node.
 type Limit struct {
-	Name   string        `json:"name"`            // "key_per_minute", "app_per_minute", "account_per_day": the words of a 429
+	Name   string        `json:"name"`            // one of the words below, as headers say it
 	Bucket string        `json:"bucket"`          // "key/<id>/minute"
-	Max    int64         `json:"max"`             // calls
+	Max    int64         `json:"max"`             // calls, or model tokens
 	Window time.Duration `json:"window"`          // nanoseconds in JSON; for Daily 24 h
 	Daily  bool          `json:"daily,omitempty"` // counted per UTC day, not in a sliding window
 }
@@ -49,4 +49,8 @@ const (
 	LimitKeyMinute  = "key_per_minute"
 	LimitAppMinute  = "app_per_minute"
 	LimitAccountDay = "account_per_day"
+
+	LimitKeyInFlight = "key_in_flight" // calls at a time; it has no window
+
+	LimitKeyTokens = "key_tokens_per_minute" //nolint:gosec // no credential, but model tokens, those of the prompt included
 )

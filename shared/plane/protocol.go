@@ -8,7 +8,12 @@ const (
 	JoinPath   = "/internal/v1/join"   // POST JoinRequest -> JoinAnswer
 	ConfigPath = "/internal/v1/config" // GET ?epoch=&version= -> endless zstd stream of Message, one JSON object a line
 	AckPath    = "/internal/v1/ack"    // POST Ack -> 204
-	UsagePath  = "/internal/v1/usage"  // POST zstd stream of UsageRecord, one JSON object a line -> UsageAck
+	UsagePath  = "/internal/v1/usage"  // POST zstd stream of an upload, see package usage -> UsageAck
+	DaysPath   = "/internal/v1/days"   // POST DaysRequest -> DaysAnswer
+
+	ReplayClaimPath = "/internal/v1/replay/claim" // POST ReplayClaim -> ReplayAnswer
+	ReplayRenewPath = "/internal/v1/replay/renew" // POST ReplayRenewal -> ReplayHeld
+	ReplayEndPath   = "/internal/v1/replay/end"   // POST ReplayEnd -> ReplayHeld
 )
 
 // Headers of a usage segment. Segment numbers are per node and incarnation.
@@ -24,6 +29,7 @@ const (
 	MessageBytesMax   = 1 << 20          // one line of the config stream, decoded
 	SegmentBytesMax   = 8 << 20          // one usage upload, compressed
 	SegmentRecordsMax = 50_000           // records in one usage upload
+	DaysAccountsMax   = 256              // accounts in one DaysRequest
 )
 
 // JoinRequest asks for a node identity.
@@ -60,6 +66,17 @@ type Ack struct {
 	Cursor
 	KeysHeld int64  `json:"keys_held"`
 	Build    string `json:"build"`
+}
+
+// DaysRequest asks how many calls of accounts count against their quota of a UTC day, for a rate-limit ledger that does not know.
+type DaysRequest struct {
+	Day      string   `json:"day"` // "2026-03-14"
+	Accounts []string `json:"accounts"`
+}
+
+// DaysAnswer has the calls by account. Accounts without calls are missing.
+type DaysAnswer struct {
+	Calls map[string]int64 `json:"calls"`
 }
 
 // UsageAck answers a usage upload: every record of the segment up to and including Seq is stored for good.

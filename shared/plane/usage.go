@@ -12,6 +12,8 @@ const (
 	EndUpstreamCut = "upstream_cut" // the upstream broke off or sent nonsense after the first event
 	EndDeadline    = "deadline"     // a deadline of ours passed
 	EndDrained     = "drained"      // the node was shut down and the stream outlived the drain time
+	EndNodeCrash   = "node_crash"   // the node died; its next process, or whoever ships its directory, counts what was sent until then
+	EndLimit       = "limit"        // the stream reached a limit of model tokens
 )
 
 // Where token counts come from.
@@ -23,6 +25,7 @@ const (
 )
 
 // UsageRecord is one call as it is counted. (Node, Incarnation, Seq) is its identity: ingest applies each once.
+// Package usage has its form in files and uploads; the JSON form is for people.
 type UsageRecord struct {
 	Seq         uint64        `json:"seq"` // per node and incarnation, from 1, without gaps
 	RequestID   string        `json:"request_id"`

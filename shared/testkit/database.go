@@ -30,11 +30,53 @@ func Database(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("start a database for tests: %v", err)
 	}
-	// The text of rand is base32, which PostgreSQL folds to lower case when it is not quoted.
-	name := "test_" + strings.ToLower(rand.Text())
+	name := newName()
 	if err := c.db.CreateDatabase(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
+	return c.lend(t, name)
+}
+
+// DatabaseWith is [Database] with what fill puts in, a schema most of all. On a private PostgreSQL fill runs once in this
+// process for all callers with the same kind, and each gets a copy; it must leave no connection open.
+func DatabaseWith(t testing.TB, kind string, fill func(ctx context.Context, url string) error) string {
+	t.Helper()
+	c, err := theCluster()
+	if err != nil {
+		t.Fatalf("start a database for tests: %v", err)
+	}
+	if c.db.Given() { // it may be a CockroachDB, and what is kept there for other tests would stay
+		url := Database(t)
+		if err := fill(t.Context(), url); err != nil {
+			t.Fatal(err)
+		}
+		return url
+	}
+	template, err := c.template(kind, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := newName()
+	if err := c.db.CopyDatabase(t.Context(), name, template); err != nil {
+		t.Fatal(err)
+	}
+	return c.lend(t, name)
+}
+
+// newName is for a database. The text of rand is base32, which PostgreSQL folds to lower case when it is not quoted.
+func newName() string { return "test_" + strings.ToLower(rand.Text()) }
+
+// cluster is the database server of one test process.
+type cluster struct {
+	db    *devdb.DB
+	alive *os.File // closed by the kernel when this process ends, however it ends
+
+	mu     sync.Mutex
+	filled map[string]string // names of the databases that are copied, by kind
+}
+
+// lend returns the address of a database, which ends with the test.
+func (c *cluster) lend(t testing.TB, name string) string {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), databaseWait)
 		defer cancel()
@@ -45,10 +87,24 @@ func Database(t testing.TB) string {
 	return c.db.URL(name)
 }
 
-// cluster is the database server of one test process.
-type cluster struct {
-	db    *devdb.DB
-	alive *os.File // closed by the kernel when this process ends, however it ends
+// template returns the name of the database of a kind, which the first caller fills.
+func (c *cluster) template(kind string, fill func(ctx context.Context, url string) error) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name, ok := c.filled[kind]; ok {
+		return name, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), databaseWait)
+	defer cancel()
+	name := newName()
+	if err := c.db.CreateDatabase(ctx, name); err != nil {
+		return "", err
+	}
+	if err := fill(ctx, c.db.URL(name)); err != nil {
+		return "", fmt.Errorf("fill a database for tests: %w", err)
+	}
+	c.filled[kind] = name
+	return name, nil
 }
 
 // theCluster is shared by a whole process, because starting a server takes a second and because the testing package tells
@@ -62,7 +118,7 @@ func startCluster() (*cluster, error) {
 	defer cancel()
 	if os.Getenv("DATABASE_URL") != "" {
 		db, err := devdb.Start(ctx, devdb.Options{})
-		return &cluster{db: db}, err
+		return &cluster{db: db, filled: map[string]string{}}, err
 	}
 	base := ""
 	if os.Geteuid() == 0 {
@@ -84,7 +140,7 @@ func startCluster() (*cluster, error) {
 		_ = alive.Close()
 		return nil, err
 	}
-	return &cluster{db: db, alive: alive}, nil
+	return &cluster{db: db, alive: alive, filled: map[string]string{}}, nil
 }
 
 // removeAfterwards starts a shell that removes dir as soon as the returned file is closed. It tries for ten seconds,

@@ -2,11 +2,13 @@ package testkit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +33,32 @@ func TestEveryTestGetsADatabaseOfItsOwn(t *testing.T) {
 			}
 			seen[address] = true
 		})
+	}
+}
+
+func TestEveryTestGetsACopyOfItsOwn(t *testing.T) {
+	var fills atomic.Int32
+	fill := func(ctx context.Context, url string) error {
+		fills.Add(1)
+		conn, err := pgconn.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, "CREATE TABLE filled (n INT)").ReadAll()
+		return errors.Join(err, conn.Close(ctx))
+	}
+	t.Run("all", func(t *testing.T) {
+		for i := range 4 {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				address := testkit.DatabaseWith(t, "filled", fill)
+				execute(t, address, "INSERT INTO filled VALUES (1)") // fails when it is empty
+				execute(t, address, "CREATE TABLE mine (n INT)")     // fails when another test was here
+			})
+		}
+	})
+	if n := fills.Load(); n != 1 && os.Getenv("DATABASE_URL") == "" {
+		t.Errorf("filled %d times", n)
 	}
 }
 

@@ -25,17 +25,24 @@ type Session struct {
 
 // Developer is an account as its owner sees it.
 type Developer struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Email     string    `json:"email"`
-	Plan      string    `json:"plan"` // free, starter, pro, enterprise
-	OrgID     *string   `json:"org_id"`
-	CreatedAt time.Time `json:"created_at"`
+	ID            string    `json:"id"`
+	Name          string    `json:"name"`
+	Email         string    `json:"email"`
+	EmailVerified bool      `json:"email_verified"`
+	Plan          string    `json:"plan"` // free, starter, pro, enterprise
+	OrgID         *string   `json:"org_id"`
+	CreatedAt     time.Time `json:"created_at"`
 }
 
 // GoogleClientID answers GET /dev/auth/google-client-id; null when Google sign-in is not configured.
 type GoogleClientID struct {
 	ClientID *string `json:"client_id"`
+	Nonce    *string `json:"nonce"` // for the request to Google; a cookie of this browser goes with it
+}
+
+// GoogleLoginRequest is the body of POST /dev/auth/google.
+type GoogleLoginRequest struct {
+	Credential string `json:"credential" bind:"required,min=1,max=8192,secret"`
 }
 
 // Limits answers GET /dev/limits.
@@ -44,6 +51,27 @@ type Limits struct {
 	Day    DayLimit    `json:"day"`
 	Minute MinuteLimit `json:"minute"`
 	Apps   AppLimit    `json:"apps"`
+	// TokensPerMinute is of model tokens and each key; a null limit is unlimited.
+	TokensPerMinute MostLimit `json:"tokens_per_minute"`
+	InFlight        MostLimit `json:"in_flight"` // calls of each key at a time
+	// Organization are the limits of the organization's keys, absent when the developer is in none.
+	Organization *OrgLimits `json:"organization,omitempty"`
+}
+
+// MostLimit is a limit whose use only the nodes know; null is unlimited.
+type MostLimit struct {
+	Limit *int64 `json:"limit"`
+}
+
+// OrgLimits are those of an organization's plan and what its apps used of its day.
+type OrgLimits struct {
+	OrgID           string      `json:"org_id"`
+	Name            string      `json:"name"`
+	Plan            string      `json:"plan"`
+	Day             DayLimit    `json:"day"`
+	Minute          MinuteLimit `json:"minute"`
+	TokensPerMinute MostLimit   `json:"tokens_per_minute"`
+	InFlight        MostLimit   `json:"in_flight"`
 }
 
 // DayLimit is the day quota of the account, counted per UTC day over live keys and Darwin tokens.

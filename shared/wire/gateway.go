@@ -38,6 +38,15 @@ type TextAnswer struct {
 	Backend string     `json:"backend"` // "upstream" or "simulator"
 }
 
+// ImageAnswer is an agent response of type "image", and the one event of its stream.
+type ImageAnswer struct {
+	Type     string     `json:"type"`      // always "image"
+	ImageB64 string     `json:"image_b64"` // PNG
+	Model    string     `json:"model"`
+	Usage    TokenUsage `json:"usage"`
+	Backend  string     `json:"backend"`
+}
+
 // TokenUsage counts tokens and says who counted: "provider", "counted" or "estimated".
 type TokenUsage struct {
 	TokensIn  int64  `json:"tokens_in"`
@@ -50,6 +59,17 @@ type ErrorEvent struct {
 	Type   string `json:"type"` // always "error"
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+}
+
+// LimitReachedEvent is the typed event that precedes [DONE] when a limit of model tokens ended a stream. What came before it is part of
+// the answer and was counted.
+type LimitReachedEvent struct {
+	Type         string     `json:"type"`   // always "limit_reached"
+	Status       int        `json:"status"` // 429
+	Detail       string     `json:"detail"`
+	Limit        string     `json:"limit"` // its name in the headers
+	Usage        TokenUsage `json:"usage"`
+	ResetSeconds int64      `json:"reset_seconds"` // until tokens are free again
 }
 
 // ModelCatalog answers GET /api/v1.

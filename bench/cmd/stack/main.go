@@ -14,7 +14,8 @@ import (
 	"modelgate.internal/shared/run"
 )
 
-// Config is what can be set, by flag or by environment: -port-base is MODELGATE_PORT_BASE.
+// Config is what can be set, by flag or by environment: -port-base is MODELGATE_PORT_BASE. The servers of other capabilities
+// than the chat are set by the environment alone; see package stack.
 type Config struct {
 	Dir       string      `conf:"dir" yaml:"dir" help:"directory for everything that is kept" default:".modelgate"`
 	Bin       string      `conf:"bin" yaml:"bin" help:"directory of the programs" default:"bin"`

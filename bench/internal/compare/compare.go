@@ -21,21 +21,24 @@ import (
 // Names of targets beside the rivals.
 const (
 	Gateway = "gateway"
-	Direct  = "direct"
+	// Unlimited is the gateway in a build that judges no limits, to see what judging them costs. It takes part if Options.Unlimited is set.
+	Unlimited = "unlimited"
+	Direct    = "direct"
 	// Reference is the rival that ratios are to.
 	Reference = "nginx"
 )
 
 // Options says what to compare. The zero value compares everything.
 type Options struct {
-	Bin     string   // directory of our programs; bin when empty
-	Quick   bool     // one short run each of gateway and reference
-	Repeats int      // 3 when 0, 1 with Quick
-	Targets []string // names; all when empty
-	Scenes  []string // names; all when empty
-	Install bool     // rivals that are missing, if we may
-	Keep    bool     // logs and configurations
-	Out     io.Writer
+	Bin       string   // directory of our programs; bin when empty
+	Unlimited string   // directory of the programs of the target Unlimited; it is left out when empty
+	Quick     bool     // one short run each of gateway and reference
+	Repeats   int      // 3 when 0, 1 with Quick
+	Targets   []string // names; all when empty
+	Scenes    []string // names; all when empty
+	Install   bool     // rivals that are missing, if we may
+	Keep      bool     // logs and configurations
+	Out       io.Writer
 }
 
 // comparison is a running comparison.
@@ -124,7 +127,7 @@ func (c *comparison) settle() error {
 }
 
 func targetNames() []string {
-	names := []string{Gateway}
+	names := []string{Gateway, Unlimited}
 	for _, r := range rivals.All() {
 		names = append(names, r.Name)
 	}
@@ -149,6 +152,10 @@ func (c *comparison) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Unlimited != "" && c.wants(Unlimited) {
+		g := &gateway{label: Unlimited, bin: c.Unlimited, dir: filepath.Join(c.dir, "stack-unlimited"), upstream: c.mock.address}
+		c.add(ctx, g, report.Target{Name: Unlimited, Version: c.report.Machine.Commit, Lacks: "the gateway, but no limit is judged"})
+	}
 	c.install(ctx)
 	for i, r := range rivals.All() {
 		if !c.wants(r.Name) {
@@ -168,7 +175,7 @@ func (c *comparison) start(ctx context.Context) error {
 // startGateway brings our stack up and gives the key that every target shall know.
 func (c *comparison) startGateway(ctx context.Context) (secret string, err error) {
 	if c.wants(Gateway) {
-		g := &gateway{bin: c.Bin, dir: filepath.Join(c.dir, "stack"), upstream: c.mock.address}
+		g := &gateway{label: Gateway, bin: c.Bin, dir: filepath.Join(c.dir, "stack"), upstream: c.mock.address}
 		c.say("starting the gateway")
 		c.add(ctx, g, report.Target{Name: Gateway, Version: c.report.Machine.Commit})
 		if g.key != "" {

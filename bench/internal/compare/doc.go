@@ -1,5 +1,6 @@
 // Package compare measures our gateway and the proxies of package rivals side by side: the same simulator behind them, the same load
 // before them, one after the other within each repeat, so that a busy moment of the machine does not fall on one of them alone.
+// Each row tells the load of the machine that it was measured at, and the report says so when others were using it.
 // Its result is a report.Report.
 //
 // A scene is a kind of load (unary calls, bursts, lone events, clients that leave); it sets the simulator up, runs once per

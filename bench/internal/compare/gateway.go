@@ -23,17 +23,18 @@ const node = "dataplane-1"
 
 // gateway is our stack, with an app whose limits are judged and never met.
 type gateway struct {
+	label              string // the target's name
 	bin, dir, upstream string
 	stack              *stack.Stack
 	log                *os.File
 	key                string
 }
 
-func (g *gateway) name() string { return Gateway }
+func (g *gateway) name() string { return g.label }
 
 // watch takes in the control plane, so that work moved there would show in the raw results.
 func (g *gateway) watch() []proc.Watched {
-	return []proc.Watched{{Name: Gateway, Pid: g.stack.Pid(node)}, {Name: "controlplane", Pid: g.stack.Pid("controlplane")}}
+	return []proc.Watched{{Name: g.label, Pid: g.stack.Pid(node)}, {Name: "controlplane", Pid: g.stack.Pid("controlplane")}}
 }
 
 func (g *gateway) fresh(ctx context.Context, restart bool) error {
@@ -87,7 +88,8 @@ func (g *gateway) start(ctx context.Context) error {
 func (g *gateway) widen(ctx context.Context) error {
 	info := g.stack.Info()
 	cmd := exec.CommandContext(ctx, filepath.Join(g.bin, "controlplane"), "-config", info.ControlplaneConfig, "account", "set", info.Demo.Email, //nolint:gosec // our program
-		"--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", strconv.Itoa(limitPerDay))
+		"--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", strconv.Itoa(limitPerDay),
+		"--in-flight", strconv.Itoa(limitInFlight))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("widen the account's limits: %w: %s", err, bytes.TrimSpace(out))
 	}

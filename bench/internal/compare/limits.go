@@ -42,5 +42,6 @@ const (
 	profileBytesMax   = 64 << 20
 	limitPerMinute    = 100_000_000
 	limitPerDay       = 1_000_000_000
+	limitInFlight     = 1_000_000
 	appCallsPerMinute = 1_000_000
 )

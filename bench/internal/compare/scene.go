@@ -119,6 +119,10 @@ func (c *comparison) play(ctx context.Context, s scene) error {
 	}
 	for repeat := range c.Repeats {
 		found := map[string]values{}
+		load := report.LoadNow()
+		for i := range rows {
+			rows[i].Load = max(rows[i].Load, load)
+		}
 		for i := range targets {
 			t := targets[(i+repeat)%len(targets)]
 			v, err := c.once(ctx, s, t)

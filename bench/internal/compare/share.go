@@ -29,7 +29,7 @@ func (c *comparison) addShare(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		row := report.Row{Name: "share", Title: "auth + limits + accounting, of our own CPU", Unit: "%", Bound: report.BoundValue, Must: 15, Aim: 5}
+		row := report.Row{Name: "share", Title: "auth + limits + accounting, of our own CPU", Unit: "%", Bound: report.BoundValue, Must: 15, Aim: 5, Load: report.LoadNow()}
 		cell := report.Cell{Target: Gateway}
 		if share, err := c.share(ctx, g); err != nil {
 			cell.Note = err.Error()

@@ -15,6 +15,8 @@ import (
 	"modelgate.internal/bench/internal/mockmodel/fast"
 	"modelgate.internal/bench/internal/mockmodel/fault"
 	"modelgate.internal/bench/internal/mockmodel/journal"
+	"modelgate.internal/bench/internal/mockmodel/kserve"
+	"modelgate.internal/bench/internal/mockmodel/native"
 	"modelgate.internal/bench/internal/mockmodel/openai"
 )
 
@@ -46,6 +48,19 @@ func New(cfg Config) (*Server, error) {
 	s.mux.HandleFunc("/v1/chat/completions", s.only(http.MethodPost, s.chat))
 	s.mux.HandleFunc("/v1/models", s.only(http.MethodGet, s.keyed(s.models)))
 	s.mux.HandleFunc("/v1/models/{model...}", s.only(http.MethodGet, s.keyed(s.model)))
+	s.mux.HandleFunc("/v1/images/generations", s.only(http.MethodPost, s.keyed(s.plain(s.draw))))
+	s.mux.HandleFunc("/libretranslate/translate", s.only(http.MethodPost, s.keyed(s.plain(s.translate))))
+	s.mux.HandleFunc("/libretranslate/detect", s.only(http.MethodPost, s.keyed(s.plain(s.detect))))
+	s.mux.HandleFunc("/libretranslate/languages", s.only(http.MethodGet, s.keyed(s.plain(s.languages))))
+	s.mux.HandleFunc("/searxng/search", s.only(http.MethodGet, s.keyed(s.plain(s.search))))
+	s.mux.HandleFunc("/native/", s.only(http.MethodPost, s.results(native.New().Answer)))
+	s.mux.HandleFunc("/kserve/v2/models/{model}/infer", s.only(http.MethodPost, s.results(kserve.Answer)))
+	s.mux.HandleFunc("/kserve/v2/health/ready", s.only(http.MethodGet, s.health))
+	s.mux.HandleFunc("/v1/audio/transcriptions", s.only(http.MethodPost, s.keyed(s.transcriptions)))
+	s.mux.HandleFunc("/v1/audio/speech", s.only(http.MethodPost, s.keyed(s.speech)))
+	s.mux.HandleFunc("/native/voice/characteristics", s.only(http.MethodPost, s.keyed(s.voice)))
+	s.mux.HandleFunc("/native/voice/analyze", s.only(http.MethodPost, s.keyed(s.voice)))
+	s.mux.HandleFunc("/native/voice-id", s.only(http.MethodPost, s.keyed(s.voiceID)))
 	s.mux.HandleFunc("/health", s.only(http.MethodGet, s.health))
 	s.mux.HandleFunc("/_mock/requests", s.only(http.MethodGet, s.keyed(s.requests)))
 	s.mux.HandleFunc("/_mock/open", s.only(http.MethodGet, s.keyed(s.open)))

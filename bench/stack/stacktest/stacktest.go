@@ -37,8 +37,8 @@ func Run(t *testing.T, o stack.Options) *stack.Stack {
 	return s
 }
 
-// Options are those of a stack of the real programs in a temporary directory.
-func Options(t *testing.T) stack.Options {
+// Options are those of a stack of the real programs in a temporary directory. The flags are for building them.
+func Options(t *testing.T, flags ...string) stack.Options {
 	t.Helper()
 	base, err := stack.FreePortBase(t.Context(), 1)
 	if err != nil {
@@ -56,7 +56,7 @@ func Options(t *testing.T) stack.Options {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // as above
 		t.Fatal(err)
 	}
-	return stack.Options{Dir: filepath.Join(dir, "stack"), Bin: binaries(t), PortBase: base, LogLevel: "info"}
+	return stack.Options{Dir: filepath.Join(dir, "stack"), Bin: binaries(t, flags), PortBase: base, LogLevel: "info"}
 }
 
 // Root is the directory of the workspace.
@@ -70,12 +70,12 @@ func Root(t *testing.T) string {
 }
 
 // binaries builds the programs and returns their directory.
-func binaries(t *testing.T) string {
+func binaries(t *testing.T, flags []string) string {
 	t.Helper()
 	bin := t.TempDir()
-	//nolint:gosec // the directory is the test's own
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/",
-		"./controlplane/cmd/controlplane", "./dataplane/cmd/dataplane", "./bench/cmd/mockmodel")
+	args := append([]string{"build", "-o", bin + "/"}, flags...)
+	args = append(args, "./controlplane/cmd/controlplane", "./dataplane/cmd/dataplane", "./bench/cmd/mockmodel", "./bench/cmd/mailbox", "./bench/cmd/stripesim")
+	build := exec.CommandContext(t.Context(), "go", args...) //nolint:gosec // flags are the tests'
 	build.Dir = Root(t)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the programs: %v\n%s", err, out)

@@ -23,9 +23,18 @@ Commands:
   migrate                bring the database's schema up to date
   check                  check settings, secrets and database, and exit
   keygen DIR             write new secrets into a directory
+  rewrap                 move what is sealed under the current key-encryption key
   account create EMAIL   create an account
   account show EMAIL     show an account as JSON
   account set EMAIL      change an account's plan or limits; running servers follow at once
+  org set ID             change an organization's limits; running servers follow at once
+  audit verify           find out whether the audit logs are as they were written
+  mail                   show what waits in the outbox of mails, and what was given up
+  mail test ADDRESS      send a mail now and say how that went
+  stripe setup           make or check the products and prices of the plans at Stripe
+  stripe events          list notifications of Stripe's that were given up
+  stripe replay [EVENT]  apply them, or those named, again
+  stripe reconcile       compare every customer with Stripe now
   nodes                  list the gateway nodes and what they have acknowledged
   nodes forget NAME      withdraw a node's identity
 
@@ -88,8 +97,18 @@ func (e *env) dispatch(ctx context.Context, rest []string) error {
 			func() error { return e.check(ctx) })
 	case "keygen":
 		return e.keygen(args)
+	case "rewrap":
+		return e.bare(name, rewrapAbout, args, func() error { return e.rewrap(ctx) })
 	case "account":
 		return e.account(ctx, args)
+	case "org":
+		return e.org(ctx, args)
+	case "audit":
+		return e.audit(ctx, args)
+	case "mail":
+		return e.mail(ctx, args)
+	case "stripe":
+		return e.stripe(ctx, args)
 	case "nodes":
 		return e.nodes(ctx, args)
 	default:

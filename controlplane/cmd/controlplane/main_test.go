@@ -152,7 +152,14 @@ func TestServeAndOperate(t *testing.T) {
 		t.Errorf("check before migrating: %v %s", err, out)
 	}
 	mustRun(t, "-config", file, "migrate")
-	await(t, "ready", func() bool { status, _ := get(ctx, metrics+"/readyz"); return status == 200 })
+	for status := 0; status != 200 && t.Context().Err() == nil; { // without a pause, to meet the moment between ready and serving
+		status, _ = get(ctx, metrics+"/readyz")
+	}
+	for _, address := range []string{portal, internal} {
+		if status, problem := get(ctx, address+"/"); status == 0 {
+			t.Errorf("ready before %s is open: %s", address, problem)
+		}
+	}
 	await(t, "serving", func() bool { return strings.Contains(log.String(), "serving") })
 	if out := mustRun(t, "-config", file, "check"); !strings.HasSuffix(out, "ok\n") {
 		t.Errorf("check: %s", out)
@@ -188,6 +195,22 @@ func TestServeAndOperate(t *testing.T) {
 	if again := mustRun(t, "-config", file, "account", "show", "demo@example.com"); again != out {
 		t.Errorf("show says %s, set said %s", again, out)
 	}
+	mustRun(t, "-config", file, "account", "set", "demo@example.com", "--plan", "enterprise")
+	team := ask[wire.OrgDetail](t, "POST", portal+"/dev/org", token, `{"name":"Team"}`)
+	if out := mustRun(t, "-config", file, "org", "set", team.OrgID, "--per-minute", "40", "--in-flight", "3"); !strings.Contains(out, `"per_minute": 40`) {
+		t.Errorf("after org set: %s", out)
+	}
+	if limits := ask[wire.Limits](t, "GET", portal+"/dev/limits", token, ""); limits.Organization == nil || limits.Organization.Minute.Limit != 40 {
+		t.Errorf("the running server says %+v", limits.Organization)
+	}
+	if out := mustRun(t, "-config", file, "org", "set", team.OrgID, "--per-minute", "0"); !strings.Contains(out, `"per_minute": 5000`) ||
+		!strings.Contains(out, `"in_flight": 3`) {
+		t.Errorf("back to the plan's: %s", out)
+	}
+	if _, _, err := runCommand(ctx, "-config", file, "org", "set", "org_none", "--per-day", "5"); err == nil {
+		t.Error("an unknown organization was changed")
+	}
+	mustRun(t, "-config", file, "account", "set", "demo@example.com", "--plan", "pro")
 	if out := mustRun(t, "-config", file, "account", "set", "demo@example.com", "--per-minute", "0"); !strings.Contains(out, `"per_minute": 500`) {
 		t.Errorf("back to the plan's: %s", out)
 	}
@@ -341,7 +364,7 @@ func TestKeygenOverwritesNothing(t *testing.T) {
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, line := range []string{
 		"--help", "help", "serve --help", "migrate -h", "check --help", "keygen --help", "account create --help", "account show --help",
-		"account set --help", "nodes --help", "nodes forget --help",
+		"account set --help", "org set --help", "audit verify --help", "nodes --help", "nodes forget --help",
 	} {
 		out, _, err := runCommand(t.Context(), strings.Fields(line)...)
 		if err != nil || !strings.Contains(out, "Usage: controlplane") {
@@ -368,6 +391,30 @@ func TestMistakesAreToldInOneLine(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+}
+
+// TestMailCommands asks a server that is not there.
+func TestMailCommands(t *testing.T) {
+	file, _, _, _ := setup(t)
+	mustRun(t, "-config", file, "migrate")
+	if out := mustRun(t, "-config", file, "mail"); out != "server   not configured\nwaiting  0\n" {
+		t.Errorf("mail: %s", out)
+	}
+	if _, _, err := runCommand(t.Context(), "-config", file, "mail", "test", "ada@example.com"); err == nil || !strings.Contains(err.Error(), "mail_smtp_url") {
+		t.Errorf("without a server: %v", err)
+	}
+	address := freeAddresses(t, 1)[0]
+	settings := []string{"-config", file, "-mail-smtp-url", "smtp://" + address, "-mail-from", "noreply@example.com", "-mail-tls", "none"}
+	if out := mustRun(t, append(settings, "mail")...); !strings.Contains(out, address) {
+		t.Errorf("mail: %s", out)
+	}
+	if _, _, err := runCommand(t.Context(), append(settings, "mail", "test", "ada@example.com")...); err == nil || !strings.Contains(err.Error(), address) {
+		t.Errorf("without an answer: %v", err)
+	}
+	settings[len(settings)-1] = "maybe"
+	if _, _, err := runCommand(t.Context(), append(settings, "check")...); err == nil || !strings.Contains(err.Error(), "mail_tls") {
+		t.Errorf("check: %v", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // offer is what the portal says there is to have: the catalog and the images for hardware. The images' files are not
 // looked at.
 func (c *Config) offer() (wire.Catalog, *catalog.Images, error) {
-	made, err := catalog.Make(c.Models)
+	made, err := catalog.Make(c.Models, c.Skills)
 	images, imagesErr := catalog.NewImages(c.Images)
 	return made, images, errors.Join(err, imagesErr)
 }

@@ -46,7 +46,7 @@ images:
 			t.Errorf("check does not say %q: %v", want, err)
 		}
 	}
-	if !strings.Contains(out, "images               2") || !strings.Contains(out, "metrics_admin        true") {
+	if !strings.Contains(out, "images                 2") || !strings.Contains(out, "metrics_admin          true") {
 		t.Errorf("check prints\n%s", out)
 	}
 	if _, _, err := runCommand(t.Context(), "-config", file, "serve"); err == nil || !strings.Contains(err.Error(), "Tom has the family") {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/audit"
 	"modelgate.internal/controlplane/internal/node"
 	"modelgate.internal/controlplane/internal/store"
 )
@@ -50,9 +51,12 @@ func (e *env) migrate(ctx context.Context) error {
 // check reports everything that is wrong at once.
 func (e *env) check(ctx context.Context) error {
 	e.cfg.print(e.stdout)
-	_, secretsErr := e.cfg.readSecrets()
+	keys, secretsErr := e.cfg.readSecrets()
 	s, databaseErr := e.open(ctx)
 	if s != nil {
+		if keys.vault != nil {
+			databaseErr = sealedReport(ctx, e.stdout, s, keys.vault)
+		}
 		s.Close()
 	}
 	if err := errors.Join(e.cfg.checkURLs(), e.cfg.checkCatalog(), e.cfg.checkOffer(), secretsErr, databaseErr); err != nil {
@@ -64,6 +68,7 @@ func (e *env) check(ctx context.Context) error {
 
 // account runs the commands about accounts.
 func (e *env) account(ctx context.Context, args []string) error {
+	ctx = audit.With(ctx, audit.Origin{Operation: "operator account " + strings.Join(args[:min(1, len(args))], "")})
 	if len(args) > 0 {
 		switch name, rest := args[0], args[1:]; name {
 		case "create":
@@ -144,6 +149,8 @@ func (e *env) accountSet(ctx context.Context, args []string) error {
 	planID := f.String("plan", "", "free, starter, pro or enterprise")
 	perMinute := f.Int64("per-minute", 0, "calls per minute of each key instead of the plan's; 0 goes back to the plan's")
 	perDay := f.Int64("per-day", 0, "calls per day of the account instead of the plan's; 0 goes back to the plan's")
+	inFlight := f.Int64("in-flight", 0, "calls of each key at a time instead of the plan's; 0 goes back to the plan's")
+	tokens := f.Int64("tokens-per-minute", 0, "model tokens per minute of each key instead of the plan's; 0 goes back to the plan's")
 	verified := f.Bool("verified", false, "mark the e-mail address as verified")
 	others, err := e.parse(f, args, 1)
 	if err != nil {
@@ -158,6 +165,10 @@ func (e *env) accountSet(ctx context.Context, args []string) error {
 			change.PerMinute = perMinute
 		case "per-day":
 			change.PerDay = perDay
+		case "in-flight":
+			change.InFlight = inFlight
+		case "tokens-per-minute":
+			change.Tokens = tokens
 		}
 	})
 	accounts, done, err := e.accounts(ctx, account.Cost{MemoryKiB: 8, Iterations: 1}) // compares no password
@@ -180,8 +191,12 @@ type shownAccount struct {
 	Plan              string     `json:"plan"`
 	PerMinute         int64      `json:"per_minute"`
 	PerDay            int64      `json:"per_day"`
+	InFlight          int64      `json:"in_flight"`
+	TokensPerMinute   int64      `json:"tokens_per_minute"` // 0 is unlimited
 	PerMinuteOverride *int64     `json:"per_minute_override"`
 	PerDayOverride    *int64     `json:"per_day_override"`
+	InFlightOverride  *int64     `json:"in_flight_override"`
+	TokensOverride    *int64     `json:"tokens_per_minute_override"`
 	VerifiedAt        *time.Time `json:"verified_at"`
 	CreatedAt         time.Time  `json:"created_at"`
 }
@@ -189,6 +204,7 @@ type shownAccount struct {
 func (e *env) showAccount(d account.Developer) error {
 	return e.json(shownAccount{
 		ID: d.ID, Name: d.Name, Email: d.Email, Plan: d.Plan, PerMinute: d.Terms().MinuteLimit(), PerDay: d.Terms().DayLimit(),
+		InFlight: d.Terms().InFlightLimit(), TokensPerMinute: d.Terms().TokenLimit(), InFlightOverride: d.InFlight, TokensOverride: d.Tokens,
 		PerMinuteOverride: d.PerMinute, PerDayOverride: d.PerDay, VerifiedAt: d.VerifiedAt, CreatedAt: d.CreatedAt,
 	})
 }

@@ -7,20 +7,29 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/alert"
 	"modelgate.internal/controlplane/internal/api"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/audit"
+	"modelgate.internal/controlplane/internal/billing"
 	"modelgate.internal/controlplane/internal/counter"
+	"modelgate.internal/controlplane/internal/google"
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/controlplane/internal/ledger"
+	"modelgate.internal/controlplane/internal/mail"
 	"modelgate.internal/controlplane/internal/node"
 	"modelgate.internal/controlplane/internal/nodeapi"
+	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/playground"
 	"modelgate.internal/controlplane/internal/publish"
+	"modelgate.internal/controlplane/internal/replay"
 	"modelgate.internal/controlplane/internal/server"
 	"modelgate.internal/controlplane/internal/store"
 	"modelgate.internal/controlplane/internal/web"
@@ -68,8 +77,9 @@ func (e *env) serveIn(g *run.Group, keys secrets) error {
 	s, err := e.await(g.Context())
 	if err == nil && s != nil {
 		defer s.Close()
-		current.Store(s)
-		err = e.start(g, s, keys, reg)
+		if err = e.start(g, s, keys, reg); err == nil {
+			current.Store(s) // only now: who is told that we are ready calls the portal's address next
+		}
 	}
 	if err != nil {
 		g.Go("start", func(context.Context) error { return err })
@@ -77,10 +87,10 @@ func (e *env) serveIn(g *run.Group, keys secrets) error {
 	return g.Wait()
 }
 
-// ready is the readiness of the process.
+// ready is the readiness of the process, which has a store once every listener is open.
 func ready(ctx context.Context, s *store.Store) error {
 	if s == nil {
-		return errors.New("the database has not been reached yet, or is not migrated")
+		return errors.New("still starting: the database has not been reached yet, or is not migrated, or the listeners are not open")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyDeadline)
 	defer cancel()
@@ -112,7 +122,7 @@ func (e *env) await(ctx context.Context) (*store.Store, error) {
 
 // start puts the parts together, in the order of who needs whom.
 func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.Registry) error {
-	publisher := publish.New(s, publish.Options{KeyPeppers: keys.peppers, Log: e.log, Now: time.Now})
+	publisher := publish.New(s, publish.Options{KeyPeppers: keys.peppers, StreamKeys: keys.streams.Public(), Log: e.log, Now: time.Now})
 	version, err := publisher.Catalog(g.Context(), e.cfg.catalog())
 	if err != nil {
 		return err
@@ -123,10 +133,25 @@ func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.
 	g.Go("publisher", publisher.Run)
 	g.Go("config history", publisher.Keep)
 	g.Go("housekeeping", s.Housekeep)
-	if err := e.startInternal(g, s, publisher, keys.joinToken, reg); err != nil {
+	g.Go("account removal", (&account.Remover{Store: s, Log: e.log, Now: time.Now}).Run)
+	closer, err := ledger.NewCloser(s, e.log, time.Now, reg)
+	if err != nil {
 		return err
 	}
-	if err := e.startPublic(g, s, keys, reg); err != nil {
+	g.Go("usage closing", closer.Run)
+	nodes, err := node.NewRegistry(s, keys.joinToken, e.log)
+	if err != nil {
+		return err
+	}
+	if err := e.startInternal(g, s, keys, publisher, nodes, reg); err != nil {
+		return err
+	}
+	mailer, err := e.startMail(g, s, keys, reg)
+	if err != nil {
+		return err
+	}
+	alerts := e.startAlerts(g, s, keys, mailer)
+	if err := e.startPublic(g, s, keys, mailer, e.startBilling(g, s, keys), alerts, nodes, reg); err != nil {
 		return err
 	}
 	e.log.Info("serving", slog.String("portal", e.cfg.Listen), slog.String("internal", e.cfg.InternalListen),
@@ -135,18 +160,15 @@ func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.
 }
 
 // startInternal serves the gateway nodes.
-func (e *env) startInternal(g *run.Group, s *store.Store, publisher *publish.Publisher, joinToken string, reg *prometheus.Registry) error {
-	registry, err := node.NewRegistry(s, joinToken, e.log)
-	if err != nil {
-		return err
-	}
+func (e *env) startInternal(g *run.Group, s *store.Store, keys secrets, publisher *publish.Publisher, nodes *node.Registry, reg *prometheus.Registry) error {
 	receiver, err := ingest.NewReceiver(s, e.log, reg)
 	if err != nil {
 		return err
 	}
 	srv := &http.Server{
 		Handler: nodeapi.Handler(nodeapi.Options{
-			Nodes: registry, Publisher: publisher, Receiver: receiver, Log: e.log, Now: time.Now,
+			Nodes: nodes, Publisher: publisher, Receiver: receiver, Days: s,
+			Replays: &replay.Replays{Store: s, Vault: keys.vault, Now: time.Now}, Log: e.log, Now: time.Now,
 		}),
 		ReadHeaderTimeout: internalHeader, IdleTimeout: internalIdle, MaxHeaderBytes: internalHeaderMax,
 		ErrorLog: slog.NewLogLogger(e.log.Handler(), slog.LevelDebug),
@@ -154,8 +176,63 @@ func (e *env) startInternal(g *run.Group, s *store.Store, publisher *publish.Pub
 	return e.listen(g, "internal", e.cfg.InternalListen, srv, internalShutdown)
 }
 
+// startMail sends what is in the outbox, if there is a server to send through.
+func (e *env) startMail(g *run.Group, s *store.Store, keys secrets, reg prometheus.Registerer) (*mail.Mailer, error) {
+	mailer, err := mail.New(keys.mail, keys.vault, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	outbox, err := mail.NewOutbox(mailer, s, e.log, reg)
+	if err != nil {
+		return nil, err
+	}
+	if mailer.Configured() {
+		g.Go("mail", outbox.Run)
+	} else {
+		e.log.Warn("mail is not configured: set mail_smtp_url and mail_from, so that developers can confirm addresses and reset passwords")
+	}
+	return mailer, nil
+}
+
+// startBilling applies what Stripe says, if there is a key for it.
+func (e *env) startBilling(g *run.Group, s *store.Store, keys secrets) *billing.Billing {
+	b := billing.New(s, keys.stripe, strings.TrimSuffix(e.cfg.PublicURL, "/"), e.log, time.Now)
+	switch b.Mode() {
+	case billing.ModeOff:
+		e.log.Warn("billing is not configured: set stripe_secret_key and stripe_webhook_secret, so that developers can buy plans")
+		return b
+	case billing.ModeSimulated:
+		e.log.Warn("billing is simulated, nobody pays", slog.String("stripe_api_url", e.cfg.StripeAPIURL))
+	default:
+	}
+	g.Go("billing", b.Run)
+	g.Go("billing endpoint", func(ctx context.Context) error {
+		if b.Mode() == billing.ModeSimulated { // it forgets with its end
+			if err := b.Setup(ctx, func(string) {}); err != nil {
+				e.log.Error("the prices are not set up", slog.Any("err", err))
+			}
+		}
+		if err := b.CheckWebhook(ctx); err != nil && ctx.Err() == nil {
+			e.log.Error("the webhook endpoint at Stripe is not as it should be", slog.Any("err", err))
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	return b
+}
+
+// startAlerts tells accounts how much of their day quota is used.
+func (e *env) startAlerts(g *run.Group, s *store.Store, keys secrets, mailer *mail.Mailer) *alert.Alerts {
+	alerts := &alert.Alerts{
+		Store: s, Vault: keys.vault, Mailer: mailer, PublicURL: strings.TrimSuffix(e.cfg.PublicURL, "/"), Log: e.log, Now: time.Now,
+	}
+	g.Go("usage alerts", alerts.Watch)
+	g.Go("usage webhooks", alerts.Deliver)
+	return alerts
+}
+
 // startPublic serves developers.
-func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, reg *prometheus.Registry) error {
+func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, mailer *mail.Mailer, b *billing.Billing, alerts *alert.Alerts, nodes *node.Registry, reg *prometheus.Registry) error {
 	passwords, err := account.NewPasswords(account.DefaultCost())
 	if err != nil {
 		return err
@@ -168,18 +245,35 @@ func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, reg *prome
 	if !built {
 		e.log.Warn("this build has no portal bundle, a page that says so is served in its place")
 	}
+	apps := &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now}
 	handlers, err := api.New(api.Config{
 		Accounts: &account.Accounts{
-			Store: s, Passwords: passwords, Signer: keys.signer, Throttle: account.NewThrottle(time.Now), Log: e.log, Now: time.Now,
+			Store: s, Passwords: passwords, Signer: keys.signer, Throttle: account.NewThrottle(time.Now),
+			Google: google.New(google.Config{
+				ClientID: e.cfg.GoogleClientID, Issuer: e.cfg.GoogleIssuer, JWKSURL: e.cfg.GoogleJWKSURL,
+				Client: &http.Client{Timeout: google.FetchTimeout}, Now: time.Now,
+			}),
+			Vault: keys.vault, Mailer: mailer, PublicURL: strings.TrimSuffix(e.cfg.PublicURL, "/"), Log: e.log, Now: time.Now,
 		},
-		Apps:    &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now},
-		Usage:   &ledger.Ledger{Store: s},
+		Apps:  apps,
+		Orgs:  &org.Orgs{Store: s, Mailer: mailer, PublicURL: strings.TrimSuffix(e.cfg.PublicURL, "/"), Now: time.Now},
+		Audit: &audit.Log{Store: s},
+		Usage: &ledger.Ledger{Store: s},
+		Nodes: nodes, Playground: playground.New(apps, s, e.cfg.playgroundURL(), time.Now),
+		Exports: s, ExportPace: counter.NewPace(time.Now, api.ExportsPerMinute, api.ExportsBurst),
 		Catalog: made, Images: images,
+		Mailer:        mailer,
+		Billing:       b,
+		Alerts:        alerts,
 		Counters:      &counter.Counters{Store: s, Admin: e.cfg.MetricsAdmin, Now: time.Now},
 		CounterReads:  counter.NewPace(time.Now, counter.ReadsPerMinute, counter.ReadsBurst),
 		CounterWrites: counter.NewPace(time.Now, counter.WritesPerMinute, counter.WritesBurst),
-		Portal:        portal, GoogleClientID: e.cfg.GoogleClientID,
-		PublicURL: e.cfg.PublicURL, GatewayURL: e.cfg.GatewayURL, DarwinURL: e.cfg.DarwinURL, Now: time.Now,
+		Streams:       keys.streams,
+		StreamPace:    counter.NewPace(time.Now, api.StreamKeysPerMinute, api.StreamKeysBurst),
+		Searches:      counter.NewPace(time.Now, org.SearchesPerMinute, org.SearchesBurst),
+		Looks:         counter.NewPace(time.Now, org.LooksPerMinute, org.LooksBurst),
+		Mails:         counter.NewPace(time.Now, org.MailsPerMinute, org.MailsBurst),
+		Portal:        portal, PublicURL: e.cfg.PublicURL, GatewayURL: e.cfg.GatewayURL, DarwinURL: e.cfg.DarwinURL, Now: time.Now,
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -18,18 +19,28 @@ import (
 
 // memory is a store in memory that counts the questions about sessions.
 type memory struct {
+	account.Store // what the tests of the memory do not ask for
+
 	mu       sync.Mutex
 	people   map[string]account.Credentials // by mail
 	sessions map[string]account.Session
 	asked    int
 	broken   error
+	locked   []string // whose locks were recorded
+}
+
+func (m *memory) RecordLock(_ context.Context, developerID string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.locked = append(m.locked, developerID)
+	return nil
 }
 
 func newMemory() *memory {
 	return &memory{people: make(map[string]account.Credentials), sessions: make(map[string]account.Session)}
 }
 
-func (m *memory) CreateDeveloper(_ context.Context, c account.Credentials) error {
+func (m *memory) CreateDeveloper(_ context.Context, c account.Credentials, _ ...account.MailedLink) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.people[c.Email]; ok {
@@ -87,7 +98,7 @@ func (m *memory) ChangeDeveloper(_ context.Context, email string, c account.Chan
 	return found.Developer, nil
 }
 
-func (m *memory) CreateSession(_ context.Context, s account.Session, _ int) error {
+func (m *memory) CreateSession(_ context.Context, s account.Session, _ []byte, _ int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sessions[s.ID] = s
@@ -104,6 +115,8 @@ func (m *memory) Session(_ context.Context, id string) (account.Session, error) 
 	}
 	return s, nil
 }
+
+func (*memory) TOTP(context.Context, string) (account.TOTP, error) { return account.TOTP{}, nil }
 
 type clock struct {
 	mu sync.Mutex
@@ -134,7 +147,7 @@ func setup(t *testing.T) (*account.Accounts, *memory, *clock) {
 
 func register(t *testing.T, a *account.Accounts) account.Grant {
 	t.Helper()
-	g, err := a.Register(t.Context(), "Ada", "Ada@Example.com", "correct horse battery", "192.0.2.1")
+	g, err := a.Register(t.Context(), "Ada", "Ada@Example.com", "correct horse battery", account.Client{Address: "192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,8 +158,8 @@ func TestASessionIsCheckedAtMostEveryFiveSeconds(t *testing.T) {
 	a, m, c := setup(t)
 	g := register(t, a)
 	for range 3 {
-		if id, err := a.Authenticate(t.Context(), g.Token); err != nil || id != g.Developer.ID {
-			t.Fatalf("%q %v", id, err)
+		if who, err := a.Authenticate(t.Context(), g.Token); err != nil || who.DeveloperID != g.Developer.ID || who.SessionID != g.Session.ID {
+			t.Fatalf("%+v %v", who, err)
 		}
 	}
 	if m.asked != 1 {
@@ -163,10 +176,10 @@ func TestASessionIsCheckedAtMostEveryFiveSeconds(t *testing.T) {
 	}
 }
 
-func TestASessionEndsWithItsToken(t *testing.T) {
+func TestATokenEnds(t *testing.T) {
 	a, _, c := setup(t)
 	g := register(t, a)
-	c.pass(account.SessionTTL - time.Second)
+	c.pass(account.TokenTTL - time.Second)
 	if _, err := a.Authenticate(t.Context(), g.Token); err != nil {
 		t.Errorf("before its end: %v", err)
 	}
@@ -240,7 +253,7 @@ func TestSigningKeysCanBeReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := before.Sign(s)
+	token, err := before.Sign(s, s.CreatedAt, s.ExpiresAt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +275,7 @@ func TestAWeakHashIsReplacedAtSignIn(t *testing.T) {
 	}
 	a.Passwords = stronger
 	for range 2 {
-		if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", "192.0.2.1"); err != nil {
+		if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", account.Client{Address: "192.0.2.1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,6 +305,51 @@ func TestHashingWaitsForACore(t *testing.T) {
 		if _, err := p.Hash(ended, "x"); err != nil && apierr.From(err).Kind != apierr.Unavailable {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestAStormOfSignInsStaysWithinItsMemory holds what the documentation of Passwords promises, at the cost of production.
+func TestAStormOfSignInsStaysWithinItsMemory(t *testing.T) {
+	cost := account.DefaultCost()
+	p, err := account.NewPasswords(cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse
+	}
+	runtime.GC()
+	before, most := heap(), uint64(0)
+	stop, sampled := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				most = max(most, heap())
+			}
+		}
+	}()
+	var storm sync.WaitGroup
+	for range 12 * runtime.GOMAXPROCS(0) {
+		storm.Go(func() {
+			if _, _, err := p.Compare(context.WithoutCancel(t.Context()), "a password", ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	storm.Wait()
+	close(stop)
+	<-sampled
+	hash := uint64(cost.MemoryKiB) << 10
+	limit := account.HashHeapFactor * hash * uint64(runtime.GOMAXPROCS(0))
+	t.Logf("the heap grew by %d MiB, %d MiB are promised", (most-before)>>20, limit>>20)
+	if most < before+hash || most > before+limit {
+		t.Errorf("the heap grew by %d bytes, promised are at most %d", most-before, limit)
 	}
 }
 

@@ -16,7 +16,7 @@ func (a *Accounts) Set(ctx context.Context, email string, c Change) (Developer, 
 			return Developer{}, fmt.Errorf("there is no plan %q; plans are %s", *c.Plan, strings.Join(planIDs(), ", "))
 		}
 	}
-	for _, n := range []*int64{c.PerMinute, c.PerDay} {
+	for _, n := range []*int64{c.PerMinute, c.PerDay, c.InFlight, c.Tokens} {
 		if n != nil && (*n < 0 || *n > OverrideMax) {
 			return Developer{}, fmt.Errorf("a limit of %d: want 1 to %d, or 0 to go back to the plan's", *n, OverrideMax)
 		}
@@ -56,6 +56,12 @@ func (c Change) Apply(d Developer, now time.Time) Developer {
 	}
 	if c.PerDay != nil {
 		d.PerDay = override(*c.PerDay)
+	}
+	if c.InFlight != nil {
+		d.InFlight = override(*c.InFlight)
+	}
+	if c.Tokens != nil {
+		d.Tokens = override(*c.Tokens)
 	}
 	if c.Verified && d.VerifiedAt == nil {
 		d.VerifiedAt = &now

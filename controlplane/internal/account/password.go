@@ -20,7 +20,8 @@ type Cost struct {
 // DefaultCost is OWASP's first choice for argon2id (password storage cheat sheet): 19 MiB, two passes, one lane.
 func DefaultCost() Cost { return Cost{MemoryKiB: 19 * 1024, Iterations: 2} }
 
-// Passwords hashes and compares passwords, as many at a time as there are cores.
+// Passwords hashes and compares passwords, as many at a time as there are cores. However many sign-ins come at once, the heap
+// grows by HashHeapFactor times cores times the memory of a hash at most: 152 MiB on two cores at the default cost.
 type Passwords struct {
 	params argon2id.Params
 	slots  chan struct{}
@@ -87,8 +88,9 @@ func (p *Passwords) enter(ctx context.Context) error {
 
 func (p *Passwords) leave() { <-p.slots }
 
-// checkPassword returns a 422 for a password that anyone would try first. Its length is checked where it comes in.
-func checkPassword(password, name, email string) error {
+// checkPassword returns a 422 for a password that anyone would try first; field is where it stands in the body. Its length is
+// checked where it comes in.
+func checkPassword(field, password, name, email string) error {
 	var reason string
 	lower := strings.ToLower(password)
 	local, _, _ := strings.Cut(email, "@")
@@ -103,7 +105,7 @@ func checkPassword(password, name, email string) error {
 		return nil
 	}
 	return apierr.Violations(apierr.Item{
-		Type: "value_error", Loc: []any{"body", "password"}, Msg: "Value error, " + reason,
+		Type: "value_error", Loc: []any{"body", field}, Msg: "Value error, " + reason,
 		Input: "**********", Ctx: map[string]any{"error": reason},
 	})
 }

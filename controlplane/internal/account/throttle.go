@@ -39,6 +39,7 @@ type Pace struct {
 var (
 	paceLogin    = Pace{ThrottleAccountFree, ThrottlePauseMax}
 	paceNetwork  = Pace{ThrottleNetworkFree, ThrottlePauseMax}
+	paceMail     = Pace{ThrottleMailFree, ThrottlePauseMax}
 	paceRegister = Pace{ThrottleRegisterFree, ThrottleRegisterPauseMax}
 )
 
@@ -69,6 +70,16 @@ func (t *Throttle) Attempt(subject string, pace Pace) error {
 		a.open = now.Add(min(ThrottlePauseMin<<min(over, 20), pace.PauseMax))
 	}
 	return nil
+}
+
+// Count is how many attempts of subject are remembered.
+func (t *Throttle) Count(subject string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a := t.subjects[subject]; a != nil {
+		return a.count
+	}
+	return 0
 }
 
 // Refund takes one attempt of subject back: it succeeded, but says nothing about the others.

@@ -15,7 +15,7 @@ func TestFailedSignInsSlowDown(t *testing.T) {
 	a, _, c := setup(t)
 	register(t, a)
 	try := func(password, from string) error {
-		_, err := a.Login(t.Context(), "ada@example.com", password, from)
+		_, err := a.Login(t.Context(), "ada@example.com", password, account.Client{Address: from})
 		return err
 	}
 	for i := range account.ThrottleAccountFree {
@@ -26,6 +26,9 @@ func TestFailedSignInsSlowDown(t *testing.T) {
 	err := try("correct horse battery", "198.51.100.1") // also from elsewhere, also with the right password
 	if e := apierr.From(err); e == nil || e.Kind != apierr.Limited || e.RetryAfter != account.ThrottlePauseMin {
 		t.Fatalf("after %d failures: %v", account.ThrottleAccountFree, err)
+	}
+	if locked := a.Store.(*memory).locked; len(locked) != 1 || locked[0] == "" {
+		t.Errorf("recorded locks: %q", locked)
 	}
 	c.pass(account.ThrottlePauseMin)
 	if err := try("wrong", "192.0.2.1"); !errors.Is(err, account.ErrWrongLogin) {
@@ -50,12 +53,12 @@ func TestANetworkIsSlowedDownOverAllAccounts(t *testing.T) {
 	a, _, _ := setup(t)
 	var err error
 	for i := range account.ThrottleNetworkFree + 1 {
-		_, err = a.Login(t.Context(), strings.Repeat("x", i+1)+"@example.com", "wrong", "192.0.2."+string(rune('0'+i%10)))
+		_, err = a.Login(t.Context(), strings.Repeat("x", i+1)+"@example.com", "wrong", account.Client{Address: "192.0.2." + string(rune('0'+i%10))})
 	}
 	if apierr.From(err).Kind != apierr.Limited {
 		t.Errorf("attempt %d from one /24: %v", account.ThrottleNetworkFree+1, err)
 	}
-	if _, err := a.Login(t.Context(), "y@example.com", "wrong", "198.51.100.1"); !errors.Is(err, account.ErrWrongLogin) {
+	if _, err := a.Login(t.Context(), "y@example.com", "wrong", account.Client{Address: "198.51.100.1"}); !errors.Is(err, account.ErrWrongLogin) {
 		t.Errorf("another network: %v", err)
 	}
 }
@@ -67,7 +70,7 @@ func TestParallelGuessesAreCountedBeforeTheyAreAnswered(t *testing.T) {
 	errs := make(chan error, guesses)
 	for range guesses {
 		go func() {
-			_, err := a.Login(context.WithoutCancel(t.Context()), "ada@example.com", "wrong", "192.0.2.1")
+			_, err := a.Login(context.WithoutCancel(t.Context()), "ada@example.com", "wrong", account.Client{Address: "192.0.2.1"})
 			errs <- err
 		}()
 	}
@@ -87,12 +90,12 @@ func TestOurFailureIsNotHeldAgainstAnyone(t *testing.T) {
 	register(t, a)
 	m.broken = apierr.New(apierr.Unavailable, "Away.")
 	for range 2 * account.ThrottleNetworkFree {
-		if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", "192.0.2.1"); apierr.From(err).Kind != apierr.Unavailable {
+		if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", account.Client{Address: "192.0.2.1"}); apierr.From(err).Kind != apierr.Unavailable {
 			t.Fatalf("got %v", err)
 		}
 	}
 	m.broken = nil
-	if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", "192.0.2.1"); err != nil {
+	if _, err := a.Login(t.Context(), "ada@example.com", "correct horse battery", account.Client{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("got %v", err)
 	}
 }

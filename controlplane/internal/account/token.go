@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
 )
 
 // Names in session tokens.
 const (
 	tokenIssuer   = "modelgate"
 	tokenAudience = "modelgate-portal"
+
+	challengeAudience = "modelgate-second-factor"
 )
 
 // Signer writes and reads session tokens: JWTs signed with Ed25519. Several keys may be in force while they are replaced.
@@ -52,39 +55,65 @@ type sessionClaims struct {
 	SessionID string `json:"sid"`
 }
 
-// Sign returns the token of a session.
-func (s *Signer) Sign(session Session) (string, error) {
+// Sign returns a token of a session.
+func (s *Signer) Sign(session Session, issued, expires time.Time) (string, error) {
+	return s.sign(tokenAudience, session.DeveloperID, session.ID, issued, expires)
+}
+
+// Challenge returns a token that says that a developer has shown the first factor.
+func (s *Signer) Challenge(developerID string, issued, expires time.Time) (string, error) {
+	return s.sign(challengeAudience, developerID, "", issued, expires)
+}
+
+func (s *Signer) sign(audience, developerID, sessionID string, issued, expires time.Time) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: tokenIssuer, Audience: jwt.ClaimStrings{tokenAudience}, Subject: session.DeveloperID,
-			IssuedAt: jwt.NewNumericDate(session.CreatedAt), ExpiresAt: jwt.NewNumericDate(session.ExpiresAt),
+			Issuer: tokenIssuer, Audience: jwt.ClaimStrings{audience}, Subject: developerID, ID: uuid.NewString(),
+			IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),
 		},
-		SessionID: session.ID,
+		SessionID: sessionID,
 	})
 	token.Header["kid"] = s.kid
 	text, err := token.SignedString(s.private)
 	if err != nil {
-		return "", fmt.Errorf("sign a session token: %w", err)
+		return "", fmt.Errorf("sign a token: %w", err)
 	}
 	return text, nil
 }
 
 // Read returns the session and the developer that a token names, if it is ours, for the portal and not expired.
 func (s *Signer) Read(text string, now time.Time) (sessionID, developerID string, err error) {
-	if len(text) > TokenBytesMax {
-		return "", "", errors.New("read a session token: it is too long")
-	}
-	var claims sessionClaims
-	_, err = jwt.ParseWithClaims(text, &claims, s.key,
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithIssuer(tokenIssuer), jwt.WithAudience(tokenAudience),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }))
+	claims, err := s.read(text, tokenAudience, now)
 	if err != nil {
-		return "", "", fmt.Errorf("read a session token: %w", err)
+		return "", "", err
 	}
-	if claims.SessionID == "" || claims.Subject == "" {
-		return "", "", errors.New("read a session token: it names no session")
+	if claims.SessionID == "" {
+		return "", "", errors.New("read a token: it names no session")
 	}
 	return claims.SessionID, claims.Subject, nil
+}
+
+// ReadChallenge returns the developer that a challenge names, if it is ours and not expired.
+func (s *Signer) ReadChallenge(text string, now time.Time) (developerID string, err error) {
+	claims, err := s.read(text, challengeAudience, now)
+	return claims.Subject, err
+}
+
+func (s *Signer) read(text, audience string, now time.Time) (sessionClaims, error) {
+	if len(text) > TokenBytesMax {
+		return sessionClaims{}, errors.New("read a token: it is too long")
+	}
+	var claims sessionClaims
+	_, err := jwt.ParseWithClaims(text, &claims, s.key,
+		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithIssuer(tokenIssuer), jwt.WithAudience(audience),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }))
+	if err != nil {
+		return sessionClaims{}, fmt.Errorf("read a token: %w", err)
+	}
+	if claims.Subject == "" {
+		return sessionClaims{}, errors.New("read a token: it names nobody")
+	}
+	return claims, nil
 }
 
 func (s *Signer) key(token *jwt.Token) (any, error) {

@@ -15,38 +15,65 @@ import (
 	"time"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/alert"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/audit"
+	"modelgate.internal/controlplane/internal/billing"
 	"modelgate.internal/controlplane/internal/catalog"
 	"modelgate.internal/controlplane/internal/counter"
+	"modelgate.internal/controlplane/internal/demo"
+	"modelgate.internal/controlplane/internal/export"
+	"modelgate.internal/controlplane/internal/ledger"
+	"modelgate.internal/controlplane/internal/mail"
+	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/playground"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
+	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/wire"
 )
 
 // Usage is what the handlers ask of the ledger.
 type Usage interface {
-	// Usage is the usage of an app over the last days UTC days, today included.
-	Usage(ctx context.Context, appID string, days int, now time.Time) (wire.AppUsage, error)
+	// AppUsage and AccountUsage are the usage of an app and of all of an account.
+	AppUsage(ctx context.Context, appID string, q ledger.Question, now time.Time) (wire.AppUsage, error)
+	AccountUsage(ctx context.Context, accountID string, q ledger.Question, now time.Time) (wire.AccountUsage, error)
 	// DayUsed is how much of the day quota an account has used on the UTC day of now.
 	DayUsed(ctx context.Context, accountID string, now time.Time) (int64, error)
+	// AppCalls is a page of the log of an app's calls.
+	AppCalls(ctx context.Context, q ledger.CallQuery, now time.Time) (wire.RequestPage, error)
 }
 
 // Config is what the interface is made of.
 type Config struct {
-	Accounts       *account.Accounts
-	Apps           *app.Apps
-	Usage          Usage
-	Catalog        wire.Catalog
-	Images         *catalog.Images
-	Counters       *counter.Counters
-	CounterReads   *counter.Pace
-	CounterWrites  *counter.Pace
-	Portal         fs.FS  // with index.html
-	GoogleClientID string // empty when sign-in with Google is not configured
-	PublicURL      string
-	GatewayURL     string
-	DarwinURL      string
-	Now            func() time.Time
+	Accounts      *account.Accounts
+	Apps          *app.Apps
+	Orgs          *org.Orgs
+	Audit         *audit.Log
+	Nodes         Nodes
+	Playground    *playground.Playground
+	Usage         Usage
+	Mailer        *mail.Mailer
+	Exports       export.Reader
+	ExportPace    *counter.Pace // of each developer
+	Billing       *billing.Billing
+	Alerts        *alert.Alerts
+	Catalog       wire.Catalog
+	Images        *catalog.Images
+	Counters      *counter.Counters
+	CounterReads  *counter.Pace
+	CounterWrites *counter.Pace
+	Streams       *key.StreamSigner
+	StreamPace    *counter.Pace // of each developer
+	Searches      *counter.Pace // for developers
+	Looks         *counter.Pace // at invites
+	Mails         *counter.Pace // that members have sent to others
+	Portal        fs.FS         // with index.html
+	Demos         *demo.Demos   // nil reads them from Portal
+	PublicURL     string
+	GatewayURL    string
+	DarwinURL     string
+	Now           func() time.Time
 }
 
 // API holds the handlers.
@@ -65,8 +92,13 @@ func New(c Config) (*API, error) {
 	if a.document, err = newDocument(); err != nil {
 		return nil, err
 	}
-	if a.portal, err = portalPage(c.Portal, c.GatewayURL); err != nil {
+	if a.portal, err = builtPage(c.Portal, "index.html", c.GatewayURL); err != nil {
 		return nil, err
+	}
+	if a.Demos == nil {
+		if a.Demos, err = demo.Load(c.Portal, c.GatewayURL); err != nil {
+			return nil, err
+		}
 	}
 	return a, nil
 }
@@ -86,15 +118,22 @@ func WithDeveloper(ctx context.Context, d *Developer) context.Context {
 
 // signedIn makes a handler of one that needs to know the developer.
 func (a *API) signedIn(h func(w http.ResponseWriter, r *http.Request, developerID string) error) Handler {
+	return a.inSession(func(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+		return h(w, r, who.DeveloperID)
+	})
+}
+
+// inSession makes a handler of one that needs to know the developer and the session.
+func (a *API) inSession(h func(w http.ResponseWriter, r *http.Request, who account.Identity) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id, err := a.Accounts.Authenticate(r.Context(), bearer(r))
+		who, err := a.Accounts.Authenticate(r.Context(), bearer(r))
 		if err != nil {
 			return err
 		}
 		if d, ok := r.Context().Value(developerKey{}).(*Developer); ok {
-			d.ID = id
+			d.ID = who.DeveloperID
 		}
-		return h(w, r, id)
+		return h(w, by(r, who), who)
 	}
 }
 
@@ -144,7 +183,9 @@ func readJSONUpTo(r *http.Request, limit int64, dst any) error {
 }
 
 // writeJSON answers 200.
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeJSONStatus(w, http.StatusOK, v) }
+
+func writeJSONStatus(w http.ResponseWriter, status int, v any) error {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
 	e.SetEscapeHTML(false)
@@ -155,6 +196,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	if w.Header().Get("Cache-Control") == "" {
 		w.Header().Set("Cache-Control", "no-cache, private")
 	}
+	w.WriteHeader(status)
 	w.Write(bytes.TrimSuffix(body.Bytes(), []byte("\n"))) //nolint:errcheck // the client has gone
 	return nil
 }

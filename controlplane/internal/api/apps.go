@@ -27,7 +27,7 @@ func (a *API) createApp(w http.ResponseWriter, r *http.Request, developerID stri
 	}
 	made, err := a.Apps.Create(r.Context(), app.App{
 		DeveloperID: developerID, Name: req.Name, Description: req.Description, Environment: req.Environment,
-		Families: req.Families, Tasks: req.Tasks, RateLimit: req.RateLimit, ExpiresAt: req.ExpiresAt,
+		Families: req.Families, Tasks: req.Tasks, RateLimit: req.RateLimit, ExpiresAt: req.ExpiresAt, OrgID: req.OrgID,
 	})
 	if err != nil {
 		return err
@@ -46,10 +46,7 @@ func (a *API) getApp(w http.ResponseWriter, r *http.Request, developerID string)
 	}
 	answer := wire.AppDetail{App: wireApp(one), Keys: make([]wire.Key, len(keys))}
 	for i, k := range keys {
-		answer.Keys[i] = wire.Key{
-			KeyID: k.ID, Environment: string(k.Kind), Hint: k.Hint, Status: k.Status(), CreatedAt: k.CreatedAt.UTC(),
-			LastUsedAt: utc(k.LastUsedAt), RevokedAt: utc(k.RevokedAt),
-		}
+		answer.Keys[i] = wireKey(k, a.Now())
 	}
 	return writeJSON(w, answer)
 }
@@ -59,26 +56,41 @@ func (a *API) updateApp(w http.ResponseWriter, r *http.Request, developerID stri
 	if err := readJSON(r, &req); err != nil {
 		return err
 	}
-	one, err := a.Apps.Update(r.Context(), developerID, r.PathValue("app_id"), app.Update(req))
+	wait, err := waitOf(r)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, wireApp(one))
+	one, version, err := a.Apps.Update(r.Context(), developerID, r.PathValue("app_id"), app.Update(req))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, wire.AppUpdated{App: wireApp(one), ConfigVersion: uint64(version), Receipt: a.receipt(r, wait, version)})
 }
 
 func (a *API) deleteApp(w http.ResponseWriter, r *http.Request, developerID string) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	appID := r.PathValue("app_id")
 	version, err := a.Apps.Delete(r.Context(), developerID, appID)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, wire.AppDeleted{AppID: appID, Deleted: true, ConfigVersion: uint64(version)})
+	return writeJSON(w, wire.AppDeleted{AppID: appID, Deleted: true, ConfigVersion: uint64(version), Receipt: a.receipt(r, wait, version)})
 }
 
 func wireApp(a app.App) wire.App {
 	return wire.App{
-		AppID: a.ID, Name: a.Name, Description: a.Description, Environment: a.Environment, Families: list(a.Families), Tasks: list(a.Tasks),
+		AppID: a.ID, OrgID: a.OrgID, Name: a.Name, Description: a.Description, Environment: a.Environment, Families: list(a.Families), Tasks: list(a.Tasks),
 		RateLimit: a.RateLimit, Active: a.Active, ExpiresAt: utc(a.ExpiresAt), CreatedAt: a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
+	}
+}
+
+func wireKey(k app.Key, now time.Time) wire.Key {
+	return wire.Key{
+		KeyID: k.ID, Environment: string(k.Kind), Hint: k.Hint, Status: k.Status(), CreatedAt: k.CreatedAt.UTC(),
+		LastUsedAt: utc(k.LastUsedAt), RevokedAt: utc(k.RevokedAt), PreviousExpiresAt: future(k.PreviousUntil, now),
 	}
 }
 
@@ -88,6 +100,14 @@ func utc(t *time.Time) *time.Time {
 	}
 	u := t.UTC()
 	return &u
+}
+
+// future is a time that has not come at now.
+func future(t *time.Time, now time.Time) *time.Time {
+	if t == nil || !t.After(now) {
+		return nil
+	}
+	return utc(t)
 }
 
 // list is an array that JSON shows as [] rather than null.

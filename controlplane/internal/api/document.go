@@ -71,12 +71,23 @@ func (a *API) openapi(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Type", "application/yaml")
 		w.Write(a.document.yaml) //nolint:errcheck // the client has gone
 	case "text/html":
-		writePage(w, a.document.html)
+		a.explorer(w)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(a.document.json) //nolint:errcheck // the client has gone
 	}
 	return nil
+}
+
+// explorer serves the page that tries operations, or the plain list of them in a build without the portal.
+func (a *API) explorer(w http.ResponseWriter) {
+	page, err := builtPage(a.Portal, "explorer.html", a.GatewayURL)
+	if err != nil {
+		writePage(w, a.document.html)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(page) //nolint:errcheck // the client has gone
 }
 
 var operationsPage = template.Must(template.New("operations").Parse(`<!doctype html>
@@ -91,7 +102,7 @@ var operationsPage = template.Must(template.New("operations").Parse(`<!doctype h
 <main>
 <h1>Operations</h1>
 <p>Generated from the OpenAPI document, which this address serves as JSON by default and as YAML with
-<code>Accept: application/yaml</code>. An interactive explorer is not built yet. <a href="/dev/docs-page">Documentation</a>,
+<code>Accept: application/yaml</code>. This build has no interactive explorer. <a href="/dev/docs-page">Documentation</a>,
 <a href="/dev/">portal</a>.</p>
 <p>Operations marked <em>planned</em> are in the contract and answer 501 until they are built.</p>
 {{define "table"}}<table>

@@ -38,11 +38,11 @@ func writePage(w http.ResponseWriter, page []byte) {
 	w.Write(page) //nolint:errcheck // the client has gone
 }
 
-// portalPage fills the address of the gateway into the portal's page.
-func portalPage(files fs.FS, gatewayURL string) ([]byte, error) {
-	page, err := fs.ReadFile(files, "index.html")
+// builtPage fills the address of the gateway into a page of the portal's bundle.
+func builtPage(files fs.FS, name, gatewayURL string) ([]byte, error) {
+	page, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, fmt.Errorf("read the portal's page: %w", err)
+		return nil, fmt.Errorf("read a page of the portal: %w", err)
 	}
 	return bytes.ReplaceAll(page, []byte("__GATEWAY_URL__"), []byte(html.EscapeString(gatewayURL))), nil
 }
@@ -56,7 +56,7 @@ func (a *API) portalPage(w http.ResponseWriter, _ *http.Request) error {
 
 // PortalAsset serves the files below assets/, whose names change with their content.
 func (a *API) PortalAsset(w http.ResponseWriter, r *http.Request) error {
-	return a.portalFile(w, "assets/"+r.PathValue("file"), "public, max-age=31536000, immutable")
+	return a.portalFile(w, "assets/"+r.PathValue("file"), immutable)
 }
 
 // PortalRoot serves the files beside index.html.
@@ -83,7 +83,14 @@ func (a *API) portalFile(w http.ResponseWriter, name, cache string) error {
 	return nil
 }
 
+// docsPage serves the guides of the portal's bundle, or the short page below in a build without them.
 func (a *API) docsPage(w http.ResponseWriter, _ *http.Request) error {
+	if page, err := builtPage(a.Portal, "docs.html", a.GatewayURL); err == nil {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Write(page) //nolint:errcheck // the client has gone
+		return nil
+	}
 	var page bytes.Buffer
 	err := docsPage.Execute(&page, map[string]any{
 		"Style": pageStyle, "Base": a.PublicURL, "Gateway": a.GatewayURL, "Darwin": a.DarwinURL,
@@ -126,6 +133,20 @@ KEY=$(curl -s -X POST {{.Base}}/dev/apps/$APP/keys -H "Authorization: Bearer $TO
 <p>4. See what it counted.</p>
 <pre>curl -s "{{.Base}}/dev/apps/$APP/usage?days=7" -H "Authorization: Bearer $TOKEN" | jq .totals</pre>
 
+<h2>Clients of OpenAI's API</h2>
+<p>Point one at <code>{{.Gateway}}/v1</code> with a key made here, and name a model of <code>GET /v1/models</code>. Streams, tools and the
+count of tokens pass through, and errors have OpenAI's form.</p>
+<pre>import OpenAI from "openai";
+const client = new OpenAI({ baseURL: "{{.Gateway}}/v1", apiKey: process.env.KEY });
+const answer = await client.chat.completions.create({
+  model: "Darwin", messages: [{ role: "user", content: "Say hello." }],
+});</pre>
+
+<h2>Dry runs</h2>
+<p>With the header <code>X-Dry-Run: 1</code> a call is judged and not made: the answer says how the key's limits stand, which servers would be
+asked, and with which status the call would be answered.</p>
+<pre>curl -s {{.Gateway}}/api/v1/agent -H "Authorization: Bearer $KEY" -H 'X-Dry-Run: 1' -d '{"prompt":"x"}' | jq .would</pre>
+
 <h2>Streams</h2>
 <p>Every event is one line <code>data: {"type":"delta","text":"..."}</code>; the stream ends with <code>data: [DONE]</code>. A stream that
 fails after it began sends <code>data: {"type":"error",...}</code> before the end. Lines that begin with a colon keep the connection alive.</p>
@@ -134,6 +155,8 @@ fails after it began sends <code>data: {"type":"error",...}</code> before the en
 <ul>
 <li><code>svc_live_</code> and <code>svc_test_</code> keys belong to an app, whose families, tasks and rate limit hold for them. They open <code>{{.Gateway}}</code>.</li>
 <li><code>svc_darwin_</code> tokens (<code>POST /dev/darwin-tokens</code>) open <code>POST /api/v1/agent</code> at <code>{{.Darwin}}</code>.</li>
+<li><code>GET /dev/config/stream-key</code> makes a token for five minutes that stands for your oldest key: with its scope, limits and usage, and no
+longer than it lives. It is sent like a key.</li>
 <li>A key keeps its environment when the app changes its own; make new keys for the new environment.</li>
 <li>Regenerating gives a key a new value and ends the old one; revoking is final. Both reach the nodes within a moment.</li>
 </ul>

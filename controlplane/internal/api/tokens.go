@@ -30,6 +30,10 @@ func (a *API) listTokens(w http.ResponseWriter, r *http.Request, developerID str
 }
 
 func (a *API) createToken(w http.ResponseWriter, r *http.Request, developerID string) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	body, err := readBody(r, TokenBodyBytesMax)
 	if err != nil {
 		return err
@@ -38,21 +42,31 @@ func (a *API) createToken(w http.ResponseWriter, r *http.Request, developerID st
 	if err := bind.JSON(body, &req); err != nil {
 		return err
 	}
-	made, err := a.Apps.CreateToken(r.Context(), developerID, app.TokenRequest{
-		Name: req.Name, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt, Metadata: body,
-	})
+	once, err := onceOf(r, "createDarwinToken", body)
 	if err != nil {
 		return err
 	}
-	return writeSecret(w, wire.NewDarwinToken{DarwinToken: wireToken(made.Key), Key: made.Value, ConfigVersion: uint64(made.Version)})
+	made, err := a.Apps.CreateToken(r.Context(), developerID, app.TokenRequest{
+		Name: req.Name, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt, Metadata: body,
+	}, once)
+	if err != nil {
+		return err
+	}
+	return writeSecret(w, wire.NewDarwinToken{
+		DarwinToken: wireToken(made.Key), Key: made.Value, ConfigVersion: uint64(made.Version), Receipt: a.receipt(r, wait, made.Version),
+	})
 }
 
 func (a *API) revokeToken(w http.ResponseWriter, r *http.Request, developerID string) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	k, err := a.Apps.RevokeToken(r.Context(), developerID, r.PathValue("key_id"))
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, wireRevoked(k))
+	return writeJSON(w, a.wireRevoked(r, wait, k))
 }
 
 func wireToken(k app.Key) wire.DarwinToken {

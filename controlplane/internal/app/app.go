@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"modelgate.internal/controlplane/internal/org"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/key"
@@ -30,6 +31,16 @@ type App struct {
 	ExpiresAt   *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	OrgID       *string // the organization that owns it; without one, the developer does
+	Role        string  // of whoever asks, in that organization
+}
+
+// Allow returns nil if whoever asked for the app has a right to it, else a 403.
+func (a App) Allow(right org.Right) error {
+	if a.OrgID == nil {
+		return nil
+	}
+	return org.Allow(a.Role, right)
 }
 
 // Update changes an app. What is nil stays as it is. A new environment is for keys made from then on; those that exist
@@ -44,35 +55,49 @@ type Update struct {
 	Active      *bool
 }
 
-// Store is what this package asks of storage. Things of another developer, and ids that are none, are ErrNoApp, ErrNoKey
-// or ErrNoToken. Methods that return a version announce what the nodes must know in the same transaction.
+// Store is what this package asks of storage. developerID is who asks. Things of another developer or organization, and ids
+// that are none, are ErrNoApp, ErrNoKey or ErrNoToken; a role that does not allow it is a 403. Methods that return a version announce what the nodes must know in the same transaction.
 type Store interface {
-	// CreateApp returns a 403 when the developer's plan allows no more apps, also when two are created at once.
+	// CreateApp returns a 403 when the owner's plan allows no more apps, also when two are created at once, and org.ErrOtherOrg
+	// for an organization that the developer is not in.
 	CreateApp(ctx context.Context, a App) error
 	Apps(ctx context.Context, developerID string) ([]App, error)
 	App(ctx context.Context, developerID, appID string) (App, error)
-	UpdateApp(ctx context.Context, developerID, appID string, u Update, now time.Time) (App, error)
+	UpdateApp(ctx context.Context, developerID, appID string, u Update, now time.Time) (App, plane.Version, error)
 	DeleteApp(ctx context.Context, developerID, appID string) (plane.Version, error)
 
-	// CreateKey makes an API key of an app, or a Darwin token when k has no app. A 403 says that there are too many.
-	CreateKey(ctx context.Context, k Key, s Secret) (plane.Version, error)
+	// CreateKey makes an API key of an app, or a Darwin token when k has no app. A 403 says that there are too many. What
+	// was made under the same [Once] before is returned as it was made.
+	CreateKey(ctx context.Context, k Key, s Secret, once *Once) (Made, error)
 	Keys(ctx context.Context, developerID, appID string) ([]Key, error)
 	Key(ctx context.Context, developerID, appID, keyID string) (Key, error)
-	// RegenerateKey replaces the value of a key. A key that is revoked is ErrKeyRevoked.
-	RegenerateKey(ctx context.Context, k Key, s Secret) (plane.Version, error)
+	// RegenerateKey replaces the value of a key; earlier ones get grace, counted from the making of s. A key that is revoked
+	// is ErrKeyRevoked. What was made under the same [Once] before is returned as it was made.
+	RegenerateKey(ctx context.Context, developerID string, k Key, s Secret, grace time.Duration, once *Once) (Made, error)
 	// RevokeKey ends a key, or a Darwin token when appID is empty. A revoked one is returned as it is.
 	RevokeKey(ctx context.Context, developerID, appID, keyID string, now time.Time) (Key, error)
 	// ReadSecret returns the value of a key and records that it was read. A key that is revoked is ErrKeyRevoked.
-	ReadSecret(ctx context.Context, developerID, appID, keyID, readID string, now time.Time) (Secret, error)
+	ReadSecret(ctx context.Context, developerID, appID, keyID, readID string, now time.Time) (Key, Secret, error)
 	Tokens(ctx context.Context, developerID string) ([]Key, error)
+	// OldestKey returns the oldest key of a developer's apps that works at the time, or ErrNoActiveKey.
+	OldestKey(ctx context.Context, developerID string, now time.Time) (KeyValue, error)
+	// KeyToUse returns the oldest key that works at now and its current value: of the app, the key, or both; with neither,
+	// the oldest test key. Without any it is ErrNoKeyToUse.
+	KeyToUse(ctx context.Context, developerID string, appID, keyID *string, now time.Time) (Key, Secret, error)
 }
 
 // What can be wrong with an app or a key.
 var (
-	ErrNoApp      = apierr.New(apierr.NotFound, "There is no such app.")
-	ErrNoKey      = apierr.New(apierr.NotFound, "There is no such key in this app.")
-	ErrNoToken    = apierr.New(apierr.NotFound, "There is no such Darwin token.")
+	ErrNoApp       = apierr.New(apierr.NotFound, "There is no such app.")
+	ErrNoKey       = apierr.New(apierr.NotFound, "There is no such key in this app.")
+	ErrNoToken     = apierr.New(apierr.NotFound, "There is no such Darwin token.")
+	ErrNoActiveKey = apierr.New(apierr.NotFound,
+		"You have no active API key. Create one in an app first: the token stands for it.")
 	ErrKeyRevoked = apierr.New(apierr.Conflict, "The key is revoked. Create a new one.")
+	ErrNoKeyToUse = apierr.New(apierr.Conflict, "There is no key to make the call with. Create an app with the environment test and a key in it, "+
+		"or choose an app or a key: the key must not be revoked, and its app must be active and not expired.")
+	ErrManyValues = apierr.New(apierr.Conflict, fmt.Sprintf(
+		"The key has %d values that still work, the most there can be. Wait for one to end, or regenerate without grace, which ends them all.", ValuesPerKeyMax))
 )
 
 // Apps is the work with apps, keys and tokens.
@@ -83,8 +108,8 @@ type Apps struct {
 	Now    func() time.Time
 }
 
-// Create makes an app of a.DeveloperID from the other fields the caller set. Errors: 403 over the plan's number of apps,
-// 422.
+// Create makes an app of a.DeveloperID, or of a.OrgID, from the other fields the caller set. Errors: 403 over the plan's
+// number of apps, org.ErrOtherOrg, 422.
 func (s *Apps) Create(ctx context.Context, a App) (App, error) {
 	now := s.now()
 	a.ID, a.Active, a.CreatedAt, a.UpdatedAt = uuid.NewString(), true, now, now
@@ -95,13 +120,16 @@ func (s *Apps) Create(ctx context.Context, a App) (App, error) {
 	if len(items) > 0 {
 		return App{}, apierr.Violations(items...)
 	}
+	if a.OrgID != nil && !isID(*a.OrgID) {
+		return App{}, org.ErrOtherOrg
+	}
 	if err := s.Store.CreateApp(ctx, a); err != nil {
 		return App{}, fmt.Errorf("create an app: %w", err)
 	}
 	return a, nil
 }
 
-// List returns the apps of a developer, newest first.
+// List returns the apps of a developer and, as far as the role allows, of the developer's organization, newest first.
 func (s *Apps) List(ctx context.Context, developerID string) ([]App, error) {
 	return s.Store.Apps(ctx, developerID)
 }
@@ -114,10 +142,11 @@ func (s *Apps) Get(ctx context.Context, developerID, appID string) (App, error) 
 	return s.Store.App(ctx, developerID, appID)
 }
 
-// Update changes an app and tells the nodes what that means for its keys. Errors: ErrNoApp, 422.
-func (s *Apps) Update(ctx context.Context, developerID, appID string, u Update) (App, error) {
+// Update changes an app and tells the nodes what that means for its keys, with the version it returns. Errors: ErrNoApp,
+// 422.
+func (s *Apps) Update(ctx context.Context, developerID, appID string, u Update) (App, plane.Version, error) {
 	if !isID(appID) {
-		return App{}, ErrNoApp
+		return App{}, 0, ErrNoApp
 	}
 	var items []apierr.Item
 	if u.Name != nil {
@@ -129,7 +158,7 @@ func (s *Apps) Update(ctx context.Context, developerID, appID string, u Update) 
 		items = append(items, checkTasks("tasks", *u.Tasks)...)
 	}
 	if len(items) > 0 {
-		return App{}, apierr.Violations(items...)
+		return App{}, 0, apierr.Violations(items...)
 	}
 	return s.Store.UpdateApp(ctx, developerID, appID, u, s.now())
 }

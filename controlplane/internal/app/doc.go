@@ -5,7 +5,8 @@
 // it is stored sealed (package secret) and found by its SHA-256. What the nodes get is a [plane.Principal] per value
 // ([Grant.Change]); store announces it in the transaction that makes it true.
 //
-// The package checks ownership by asking storage for things of a developer: what belongs to someone else does not exist.
+// An app belongs to a developer or to an organization (package org), whose members use it as their role allows. The package
+// checks that by asking storage for things of a developer: what belongs to someone else does not exist.
 // It does not meter, limit or serve calls.
 //
 // All types are safe for concurrent use. While the database is away everything fails with the store's 503.

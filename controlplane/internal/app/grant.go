@@ -23,6 +23,9 @@ type Grant struct {
 	Plan         string
 	PerMinute    *int64
 	PerDay       *int64
+	InFlight     *int64
+	Tokens       *int64
+	OrgID        *string // owns the app; the plan and the limits are the organization's then
 	AppID        *string // nil, as all that follow, for a Darwin token
 	Families     []string
 	Tasks        []string
@@ -45,6 +48,9 @@ func (g Grant) Change() (plane.Change, error) {
 	if g.Kind == key.Darwin {
 		p.Scope = scopeOf(g.Scopes)
 	}
+	if g.OrgID != nil {
+		p.OrgID = *g.OrgID
+	}
 	var appPerMinute int64
 	if g.AppID != nil {
 		p.AppID = *g.AppID
@@ -52,7 +58,7 @@ func (g Grant) Change() (plane.Change, error) {
 	if g.RateLimit != nil {
 		appPerMinute = *g.RateLimit
 	}
-	terms := plan.Terms{AccountID: p.Account(), Plan: g.Plan, PerMinute: g.PerMinute, PerDay: g.PerDay}
+	terms := plan.Terms{AccountID: p.Account(), Plan: g.Plan, PerMinute: g.PerMinute, PerDay: g.PerDay, InFlight: g.InFlight, Tokens: g.Tokens}
 	p.Limits = terms.Limits(g.Kind, g.KeyID, p.AppID, appPerMinute)
 	body, err := json.Marshal(p)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestScopesOfADarwinToken(t *testing.T) {
 	} {
 		g := app.Grant{Hash: []byte{0x0a, 0xff}, KeyID: "k", DeveloperID: "d", Kind: key.Darwin, Plan: "free", Scopes: tt.scopes}
 		p := principal(t, g)
-		if got := fmt.Sprint(p.Scope); got != tt.want || p.AppID != "" || len(p.Limits) != 2 {
+		if got := fmt.Sprint(p.Scope); got != tt.want || p.AppID != "" || len(p.Limits) != 3 {
 			t.Errorf("%v: %s, limits %v", tt.scopes, got, p.Limits)
 		}
 	}

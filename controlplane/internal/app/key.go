@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -28,7 +29,17 @@ type Key struct {
 	CreatedAt      time.Time
 	LastUsedAt     *time.Time
 	RevokedAt      *time.Time
-	RevokedVersion *int64 // the config version that told the nodes of the revocation
+	RevokedVersion *int64     // the config version that told the nodes of the revocation
+	PreviousUntil  *time.Time // the last end of the values before the current one; nil when none was given time
+	OrgID          *string    // the organization that owns its app
+}
+
+// account is whose key it is: an organization's, or a developer's. It never changes.
+func (k Key) account() string {
+	if k.OrgID != nil {
+		return *k.OrgID
+	}
+	return k.DeveloperID
 }
 
 // Status is "active" or "revoked".
@@ -56,13 +67,22 @@ type NewKey struct {
 	Version   plane.Version
 }
 
-// CreateKey makes a key of an app, of the kind that the app's environment says. Errors: ErrNoApp, 403 over KeysPerAppMax.
-func (s *Apps) CreateKey(ctx context.Context, developerID, appID string) (NewKey, error) {
+// Made is what a creation or regeneration did: now, or when it was asked for under the same Idempotency-Key before. Its
+// key has the PreviousUntil that the request gave.
+type Made struct {
+	Key     Key
+	Secret  Secret
+	Version plane.Version
+}
+
+// CreateKey makes a key of an app, of the kind that the app's environment says. Errors: ErrNoApp, 403 over KeysPerAppMax,
+// those of a repeated [Once].
+func (s *Apps) CreateKey(ctx context.Context, developerID, appID string, once *Once) (NewKey, error) {
 	a, err := s.Get(ctx, developerID, appID)
 	if err != nil {
 		return NewKey{}, err
 	}
-	return s.create(ctx, Key{DeveloperID: developerID, AppID: &a.ID, Kind: KindOf(a.Environment), Metadata: "{}"})
+	return s.create(ctx, Key{DeveloperID: developerID, AppID: &a.ID, OrgID: a.OrgID, Kind: KindOf(a.Environment), Metadata: "{}"}, once)
 }
 
 // Keys returns the keys of an app, newest first. Errors: ErrNoApp.
@@ -73,8 +93,10 @@ func (s *Apps) Keys(ctx context.Context, developerID, appID string) ([]Key, erro
 	return s.Store.Keys(ctx, developerID, appID)
 }
 
-// RegenerateKey gives a key a new value; the old one stops working. Errors: ErrNoApp, ErrNoKey, ErrKeyRevoked.
-func (s *Apps) RegenerateKey(ctx context.Context, developerID, appID, keyID string) (NewKey, error) {
+// RegenerateKey gives a key a new value. The values before it work for grace longer, or until their own end if that comes
+// first; without grace all of them end at once. Errors: ErrNoApp, ErrNoKey, ErrKeyRevoked, ErrManyValues, those of a
+// repeated [Once].
+func (s *Apps) RegenerateKey(ctx context.Context, developerID, appID, keyID string, grace time.Duration, once *Once) (NewKey, error) {
 	if err := checkIDs(appID, keyID); err != nil {
 		return NewKey{}, err
 	}
@@ -86,12 +108,11 @@ func (s *Apps) RegenerateKey(ctx context.Context, developerID, appID, keyID stri
 	if err != nil {
 		return NewKey{}, err
 	}
-	version, err := s.Store.RegenerateKey(ctx, k, sealed)
+	made, err := s.Store.RegenerateKey(ctx, developerID, k, sealed, grace, once)
 	if err != nil {
 		return NewKey{}, fmt.Errorf("regenerate a key: %w", err)
 	}
-	k.Hint = sealed.Hint
-	return NewKey{k, value, sealed.CreatedAt, version}, nil
+	return s.newKey(made, sealed, value)
 }
 
 // RevokeKey ends a key for good. Errors: ErrNoApp, ErrNoKey.
@@ -107,13 +128,53 @@ func (s *Apps) Reveal(ctx context.Context, developerID, appID, keyID string) (st
 	if err := checkIDs(appID, keyID); err != nil {
 		return "", err
 	}
-	sealed, err := s.Store.ReadSecret(ctx, developerID, appID, keyID, uuid.NewString(), s.now())
+	k, sealed, err := s.Store.ReadSecret(ctx, developerID, appID, keyID, uuid.NewString(), s.now())
 	if err != nil {
 		return "", fmt.Errorf("read a key: %w", err)
 	}
-	value, err := s.Vault.Open(sealed.Sealed, sealContext(developerID, keyID, sealed.Hash))
+	value, err := s.Vault.Open(sealed.Sealed, SealContext(k.account(), k.ID, sealed.Hash))
 	if err != nil {
 		return "", fmt.Errorf("read a key: %w", err)
+	}
+	return string(value), nil
+}
+
+// KeyValue is a value of a key, by the hash that nodes look it up by.
+type KeyValue struct {
+	KeyID string
+	AppID string
+	Hash  []byte
+}
+
+// First returns the key that stands for a developer where none is named: the oldest one that works. Errors: ErrNoActiveKey.
+func (s *Apps) First(ctx context.Context, developerID string) (KeyValue, error) {
+	return s.Store.OldestKey(ctx, developerID, s.now())
+}
+
+// Value returns the current value of a key that works, for a call on behalf of the developer: the chosen key, the oldest of
+// the chosen app, or without a choice the oldest test key. It is not for anybody's eyes and no reading of it is recorded.
+// Errors: ErrNoApp, ErrNoKey, ErrNoKeyToUse.
+func (s *Apps) Value(ctx context.Context, developerID, appID, keyID string) (string, error) {
+	var appChoice, keyChoice *string
+	if appID != "" {
+		if _, err := s.Get(ctx, developerID, appID); err != nil {
+			return "", err
+		}
+		appChoice = &appID
+	}
+	if keyID != "" {
+		if !isID(keyID) {
+			return "", ErrNoKey
+		}
+		keyChoice = &keyID
+	}
+	k, sealed, err := s.Store.KeyToUse(ctx, developerID, appChoice, keyChoice, s.now())
+	if err != nil {
+		return "", err
+	}
+	value, err := s.Vault.Open(sealed.Sealed, SealContext(k.account(), k.ID, sealed.Hash))
+	if err != nil {
+		return "", fmt.Errorf("use a key: %w", err)
 	}
 	return string(value), nil
 }
@@ -126,8 +187,8 @@ type TokenRequest struct {
 	Metadata  []byte // the JSON object with all of it
 }
 
-// CreateToken makes a Darwin token. Errors: 403 over TokensPerDeveloperMax, 422.
-func (s *Apps) CreateToken(ctx context.Context, developerID string, r TokenRequest) (NewKey, error) {
+// CreateToken makes a Darwin token. Errors: 403 over TokensPerDeveloperMax, 422, those of a repeated [Once].
+func (s *Apps) CreateToken(ctx context.Context, developerID string, r TokenRequest, once *Once) (NewKey, error) {
 	expires := stored(r.ExpiresAt)
 	items := checkTasks("scopes", r.Scopes)
 	if items = append(items, checkFuture(expires, s.now())...); len(items) > 0 {
@@ -135,7 +196,7 @@ func (s *Apps) CreateToken(ctx context.Context, developerID string, r TokenReque
 	}
 	return s.create(ctx, Key{
 		DeveloperID: developerID, Kind: key.Darwin, Name: r.Name, Scopes: r.Scopes, Metadata: string(r.Metadata), ExpiresAt: expires,
-	})
+	}, once)
 }
 
 // Tokens returns the Darwin tokens of a developer, newest first.
@@ -151,7 +212,7 @@ func (s *Apps) RevokeToken(ctx context.Context, developerID, keyID string) (Key,
 	return s.Store.RevokeKey(ctx, developerID, "", keyID, s.now())
 }
 
-func (s *Apps) create(ctx context.Context, k Key) (NewKey, error) {
+func (s *Apps) create(ctx context.Context, k Key, once *Once) (NewKey, error) {
 	k.ID = uuid.NewString()
 	if k.Scopes == nil {
 		k.Scopes = []string{}
@@ -161,11 +222,23 @@ func (s *Apps) create(ctx context.Context, k Key) (NewKey, error) {
 		return NewKey{}, err
 	}
 	k.Hint, k.CreatedAt = sealed.Hint, sealed.CreatedAt
-	version, err := s.Store.CreateKey(ctx, k, sealed)
+	made, err := s.Store.CreateKey(ctx, k, sealed, once)
 	if err != nil {
 		return NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
-	return NewKey{k, value, sealed.CreatedAt, version}, nil
+	return s.newKey(made, sealed, value)
+}
+
+// newKey is what was made, with its value: the one just minted, or the one of the request that this one repeats.
+func (s *Apps) newKey(made Made, minted Secret, value string) (NewKey, error) {
+	if !bytes.Equal(made.Secret.Hash, minted.Hash) {
+		plain, err := s.Vault.Open(made.Secret.Sealed, SealContext(made.Key.DeveloperID, made.Key.ID, made.Secret.Hash))
+		if err != nil {
+			return NewKey{}, fmt.Errorf("repeat an answer: %w", err)
+		}
+		value = string(plain)
+	}
+	return NewKey{made.Key, value, made.Secret.CreatedAt, made.Version}, nil
 }
 
 // mint makes a value for a key.
@@ -175,16 +248,16 @@ func (s *Apps) mint(k Key) (string, Secret, error) {
 		return "", Secret{}, err
 	}
 	hash := key.Hash(value)
-	sealed, err := s.Vault.Seal([]byte(value), sealContext(k.DeveloperID, k.ID, hash[:]))
+	sealed, err := s.Vault.Seal([]byte(value), SealContext(k.account(), k.ID, hash[:]))
 	if err != nil {
 		return "", Secret{}, err
 	}
 	return value, Secret{Hash: hash[:], Hint: key.Hint(value), Sealed: sealed, CreatedAt: s.now()}, nil
 }
 
-// sealContext ties a sealed value to its row.
-func sealContext(developerID, keyID string, hash []byte) string {
-	return "api_key|" + developerID + "|" + keyID + "|" + hex.EncodeToString(hash)
+// SealContext ties a sealed value of a key to its row; the account is the organization's or the developer's.
+func SealContext(accountID, keyID string, hash []byte) string {
+	return "api_key|" + accountID + "|" + keyID + "|" + hex.EncodeToString(hash)
 }
 
 func checkIDs(appID, keyID string) error {

@@ -1,5 +1,7 @@
 package app
 
+import "time"
+
 // Bounds of apps and keys.
 const (
 	KeysPerAppMax         = 100    // active keys of an app
@@ -7,4 +9,12 @@ const (
 	KeysListedMax         = 1000   // keys of one app or tokens of one developer in a list, newest first
 	AppsPerDeveloperMax   = 10_000 // apps of a developer, whatever the plan
 	TaskRunesMax          = 64     // name of a task or scope
+	ValuesPerKeyMax       = 5      // values of one key that work at the same time
+)
+
+// Bounds of idempotency keys.
+const (
+	OnceBytesMax        = 255            // of an Idempotency-Key
+	OnceFor             = 24 * time.Hour // it is remembered
+	OncePerDeveloperMax = 1000           // of a developer within OnceFor
 )

@@ -11,11 +11,12 @@ import (
 	"modelgate.internal/shared/wire"
 )
 
-// Make returns the catalog of an installation with the given models, in their order. A task of a model that the contract
-// does not name for its family is added to the family. An error lists every model whose family does not exist.
-func Make(models []plane.Model) (wire.Catalog, error) {
+// Make returns the catalog of an installation with the given models and skills, in their order. A task of a model that the
+// contract does not name for its family is added to the family. An error lists every model and skill whose family, and every
+// skill whose task, does not exist.
+func Make(models []plane.Model, skills []plane.SkillSpec) (wire.Catalog, error) {
 	c := wire.Catalog{
-		Families: families(), Models: make([]wire.CatalogModel, 0, len(models)), Skills: []wire.CatalogSkill{}, Plans: plans(),
+		Families: families(), Models: make([]wire.CatalogModel, 0, len(models)), Skills: make([]wire.CatalogSkill, 0, len(skills)), Plans: plans(),
 	}
 	var errs []error
 	for _, m := range models {
@@ -33,6 +34,14 @@ func Make(models []plane.Model) (wire.Catalog, error) {
 				family.Tasks = append(family.Tasks, wire.CatalogTask{ID: task, Name: task, Description: "A task of " + m.ID + "."})
 			}
 		}
+	}
+	for _, s := range skills {
+		at := slices.IndexFunc(c.Families, func(f wire.CatalogFamily) bool { return f.ID == s.Family })
+		if at < 0 || !slices.ContainsFunc(c.Families[at].Tasks, func(t wire.CatalogTask) bool { return t.ID == s.Task }) {
+			errs = append(errs, fmt.Errorf("skills: %s has the task %q of the family %q, which does not exist", s.Name, s.Task, s.Family))
+			continue
+		}
+		c.Skills = append(c.Skills, wire.CatalogSkill{Name: s.Name, Description: s.Description, Family: s.Family})
 	}
 	return c, errors.Join(errs...)
 }

@@ -9,32 +9,41 @@ import (
 
 	"modelgate.internal/controlplane/internal/catalog"
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/wire"
 )
 
 func TestCatalogIsWhatIsConfigured(t *testing.T) {
 	c, err := catalog.Make([]plane.Model{
 		{ID: "Nova", Family: "darwin", Tasks: []string{"conversation", "poetry"}}, {ID: "Darwin", Family: "darwin", Tasks: []string{"poetry"}},
-	})
+	}, []plane.SkillSpec{{Name: "rhyme", Description: "Finds a rhyme.", Family: "darwin", Task: "poetry", Upstream: "secret"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Models) != 2 || c.Models[0].ID != "Nova" || c.Models[0].Default || !c.Models[1].Default || c.Models[1].Description == "" {
 		t.Errorf("models %+v", c.Models)
 	}
+	if len(c.Skills) != 1 || c.Skills[0] != (wire.CatalogSkill{Name: "rhyme", Description: "Finds a rhyme.", Family: "darwin"}) {
+		t.Errorf("skills %+v", c.Skills)
+	}
+	for _, s := range []plane.SkillSpec{{Name: "a", Family: "cats", Task: "face"}, {Name: "b", Family: "biometrix", Task: "poetry"}} {
+		if _, err := catalog.Make(nil, []plane.SkillSpec{s}); err == nil || !strings.Contains(err.Error(), s.Name+" has the task") {
+			t.Errorf("skill of a task that does not exist: %v", err)
+		}
+	}
 	var tasks []string
 	for _, task := range c.Families[1].Tasks {
 		tasks = append(tasks, task.ID)
 	}
-	if got := strings.Join(tasks, " "); got != "conversation reasoning planning code vision speech_to_text text_to_speech voice_footprint poetry" {
+	if got := strings.Join(tasks, " "); got != "conversation reasoning planning code vision speech_to_text text_to_speech voice_footprint voice_analysis translation deep_search image_generation poetry" {
 		t.Errorf("tasks %s", got)
 	}
 	if p := c.Plans; len(p) != 4 || p[0].ID != "free" || p[0].CallsPerDay != 100 || *p[0].Apps != 2 || p[0].RatePerMinute != 30 || p[3].Apps != nil {
 		t.Errorf("plans %+v", p)
 	}
-	if _, err := catalog.Make([]plane.Model{{ID: "X", Family: "cats"}, {ID: "Y"}}); err == nil || !strings.Contains(err.Error(), "X has the family") || !strings.Contains(err.Error(), "Y has") {
+	if _, err := catalog.Make([]plane.Model{{ID: "X", Family: "cats"}, {ID: "Y"}}, nil); err == nil || !strings.Contains(err.Error(), "X has the family") || !strings.Contains(err.Error(), "Y has") {
 		t.Errorf("families that do not exist: %v", err)
 	}
-	if c, err := catalog.Make(nil); err != nil || c.Models == nil || len(c.Families) != 3 {
+	if c, err := catalog.Make(nil, nil); err != nil || c.Models == nil || len(c.Families) != 3 {
 		t.Errorf("without models: %+v %v", c, err)
 	}
 }

@@ -23,6 +23,10 @@ func families() []wire.CatalogFamily {
 			{ID: "footprint", Name: "Footprint", Description: "Comparison of footprints."},
 			{ID: "person_reid", Name: "Person re-identification", Description: "The same person in several images."},
 			{ID: "object_signature", Name: "Object signature", Description: "The same object in several images."},
+			{ID: "tracking", Name: "Tracking", Description: "The way people take through a scene."},
+			{ID: "depth", Name: "Depth", Description: "How far things are from the camera."},
+			{ID: "spatial", Name: "Spatial search", Description: "Who is within a radius of the camera."},
+			{ID: "multicam", Name: "Several cameras", Description: "The same subject seen by several cameras."},
 		}},
 		{ID: darwin, Name: "Darwin", Description: "Language, reasoning and speech.", Tasks: []wire.CatalogTask{
 			{ID: "conversation", Name: "Conversation", Description: "Chat with context."},
@@ -33,6 +37,10 @@ func families() []wire.CatalogFamily {
 			{ID: "speech_to_text", Name: "Speech to text", Description: "Transcripts of recordings."},
 			{ID: "text_to_speech", Name: "Text to speech", Description: "Spoken text."},
 			{ID: "voice_footprint", Name: "Voice footprint", Description: "What identifies a voice."},
+			{ID: "voice_analysis", Name: "Voice analysis", Description: "Pitch, register, rate and loudness of a voice."},
+			{ID: "translation", Name: "Translation", Description: "Text in another language."},
+			{ID: "deep_search", Name: "Deep search", Description: "Reports from the web, with sources."},
+			{ID: "image_generation", Name: "Image generation", Description: "Images from a description."},
 		}},
 		{ID: emoticore, Name: "EmotiCore", Description: "Emotion in text, faces and voices.", Tasks: []wire.CatalogTask{
 			{ID: "text", Name: "Text", Description: "Emotion in text."},

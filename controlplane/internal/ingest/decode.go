@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage"
 )
 
 // line is one record of a segment, reduced to what is counted.
@@ -23,13 +23,16 @@ type line struct {
 	id                  RollupID // without its bucket
 	tokensIn, tokensOut int64
 	failed, counts      bool
-	bad                 *Rejected // the record cannot be counted; everything else is zero
+	ttft, took          time.Duration // 0 when there is nothing to be told of them
+	asked               asked
+	bad                 *Rejected // the record cannot be counted; of everything else there is only what it was sent as
 }
 
 // segment is the decoded records of an upload with consecutive numbers.
 type segment struct {
-	first uint64
-	lines []line
+	first  uint64
+	lines  []line
+	stated []EdgeDay // what the node says the lines add up to
 }
 
 // errUnreadable is a segment of which nothing can be said.
@@ -43,117 +46,76 @@ var (
 	errBomb     = apierr.New(apierr.TooLarge, fmt.Sprintf("The segment decodes to more than %d bytes. Send fewer records.", DecodedBytesMax))
 )
 
-// decode reads a zstd stream of one record a line. Errors: 413; *errUnreadable; *GapError when the records of the segment are
-// not numbered consecutively.
+// decode reads an upload. Errors: 413; *errUnreadable; *GapError when the records of the segment are not numbered
+// consecutively.
 func decode(z *zstd.Decoder, body []byte, now time.Time) (*segment, error) {
 	if err := z.Reset(bytes.NewReader(body)); err != nil {
 		return nil, unreadable(err)
 	}
 	defer func() { _ = z.Reset(nil) }() // lets go of body; it cannot fail
 	limited := &io.LimitedReader{R: z, N: DecodedBytesMax + 1}
-	in := bufio.NewReaderSize(limited, RecordBytesMax)
-	var (
-		s     segment
-		known bool // first is
-	)
-	for n := 0; ; n++ {
-		text, long, err := nextLine(in)
-		if limited.N == 0 {
+	in, err := usage.NewReader(limited)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	s := segment{stated: edges(in.Stated())}
+	for {
+		number, payload, err := in.Next()
+		switch {
+		case limited.N == 0:
 			return nil, errBomb
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		case errors.Is(err, io.EOF) && len(s.lines) == 0:
+			return nil, &errUnreadable{"there is no record in it"}
+		case errors.Is(err, io.EOF):
+			return &s, nil
+		case err != nil:
 			return nil, unreadable(err)
-		}
-		if n == plane.SegmentRecordsMax {
+		case len(s.lines) == plane.SegmentRecordsMax:
 			return nil, errTooMany
+		case number > SeqMax:
+			return nil, &errUnreadable{fmt.Sprintf("a record has the number %d", number)}
+		case len(s.lines) == 0:
+			s.first = number
+		case number != s.first+uint64(len(s.lines)):
+			return nil, &GapError{Expected: s.first + uint64(len(s.lines)), Got: number, inside: true}
 		}
-		l, seq := parse(text, long, now)
-		if seq != 0 {
-			if !known {
-				if seq <= uint64(n) {
-					return nil, &errUnreadable{fmt.Sprintf("line %d has the number %d", n+1, seq)}
-				}
-				s.first, known = seq-uint64(n), true
-			}
-			if want := s.first + uint64(n); seq != want {
-				return nil, &GapError{Expected: want, Got: seq, inside: true}
-			}
-		}
-		s.lines = append(s.lines, l)
+		s.lines = append(s.lines, parse(payload, number, now))
 	}
-	if len(s.lines) == 0 {
-		return nil, &errUnreadable{"there is no record in it"}
-	}
-	if !known {
-		return nil, &errUnreadable{"no record in it has a number; the first: " + s.lines[0].bad.Reason}
-	}
-	for i := range s.lines {
-		if bad := s.lines[i].bad; bad != nil {
-			bad.Seq = s.first + uint64(i)
-		}
-	}
-	return &s, nil
 }
 
 func unreadable(err error) error {
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return errBomb
+	case errors.Is(err, usage.ErrForm), errors.Is(err, usage.ErrDamaged):
+		return &errUnreadable{err.Error()}
 	}
 	return &errUnreadable{"it is no whole zstd stream: " + err.Error()}
 }
 
-// nextLine returns the next line without its end. Of one longer than RecordBytesMax it returns the beginning and true.
-// The text is valid until the next call.
-func nextLine(in *bufio.Reader) (text []byte, long bool, err error) {
-	text, err = in.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		text = bytes.Clone(text)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, true, err
-		}
-		return text, true, nil
-	case errors.Is(err, io.EOF) && len(text) > 0:
-		return text, false, nil
-	case err != nil:
-		return nil, false, err
-	}
-	return text[:len(text)-1], false, nil
-}
-
-// parse returns what a line says and its number, 0 if it has none.
-func parse(text []byte, long bool, now time.Time) (line, uint64) {
-	var r plane.UsageRecord
-	if long {
-		return bad(text, fmt.Sprintf("it has more than %d bytes", RecordBytesMax)), 0
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		seq := r.Seq // set when only a later field is of the wrong type
-		if seq > SeqMax {
-			seq = 0
-		}
-		return bad(text, "it does not parse: "+err.Error()), seq
-	}
-	if r.Seq == 0 || r.Seq > SeqMax {
-		return bad(text, "seq is not a number from 1"), 0
+// parse returns what a record says.
+func parse(payload []byte, number uint64, now time.Time) line {
+	r, err := usage.Decode(payload, number)
+	if err != nil {
+		return bad(number, err.Error(), bytes.Clone(payload))
 	}
 	l, reason := reduce(&r, now)
-	if reason != "" {
-		return bad(text, reason), r.Seq
+	if reason == "" {
+		return l
 	}
-	return l, r.Seq
+	sent := line{at: r.At, tokensIn: r.TokensIn, tokensOut: r.TokensOut, id: RollupID{
+		Account: parsed(r.AccountID), App: parsed(r.AppID), Key: parsed(r.KeyID),
+	}}
+	kept, err := json.Marshal(&r) // for the operator who looks into it
+	if err != nil {
+		kept = bytes.Clone(payload)
+	}
+	sent.bad = bad(number, reason, kept).bad
+	return sent
 }
 
-func bad(text []byte, reason string) line {
-	// The reason may quote the record, and the database takes neither NUL nor broken UTF-8.
-	reason = strings.ToValidUTF8(strings.ReplaceAll(reason, "\x00", "?"), "?")
-	return line{bad: &Rejected{Reason: reason, Body: bytes.Clone(text)}}
+func bad(number uint64, reason string, kept []byte) line {
+	return line{bad: &Rejected{Seq: number, Reason: reason, Body: kept}}
 }
 
 // reduce returns what counts of a record, or why it cannot be counted.
@@ -161,7 +123,7 @@ func reduce(r *plane.UsageRecord, now time.Time) (l line, reason string) {
 	if reason := absurd(r, now); reason != "" {
 		return line{}, reason
 	}
-	id := RollupID{Model: r.Model, Task: r.Task, Status: r.Status, Source: r.Source}
+	id := RollupID{Model: r.Model, Task: r.Task, Status: r.Status, Source: r.Source, End: r.End}
 	var err error
 	if id.Account, err = uuid.Parse(r.AccountID); err != nil {
 		return line{}, "account_id is not a UUID"
@@ -177,7 +139,14 @@ func reduce(r *plane.UsageRecord, now time.Time) (l line, reason string) {
 	if claimed(r) {
 		id.Model, id.Task = "", ""
 	}
-	return line{at: r.At, id: id, tokensIn: r.TokensIn, tokensOut: r.TokensOut, failed: failed(r), counts: counts(r)}, ""
+	l = line{
+		at: r.At, id: id, tokensIn: r.TokensIn, tokensOut: r.TokensOut, failed: failed(r), counts: counts(r),
+		asked: asked{id: r.RequestID, endpoint: r.Endpoint, model: r.Model, task: r.Task, ttft: r.TTFT, took: r.Took},
+	}
+	if r.End == plane.EndDone && r.Status < 400 { // how long a refusal or half an answer took says nothing about answers
+		l.ttft, l.took = r.TTFT, r.Took
+	}
+	return l, ""
 }
 
 func absurd(r *plane.UsageRecord, now time.Time) string {
@@ -200,7 +169,7 @@ func absurd(r *plane.UsageRecord, now time.Time) string {
 	}
 	switch r.End {
 	case plane.EndDone, plane.EndRefused, plane.EndFailed, plane.EndClientGone, plane.EndRevoked, plane.EndUpstreamCut,
-		plane.EndDeadline, plane.EndDrained:
+		plane.EndDeadline, plane.EndDrained, plane.EndLimit, plane.EndNodeCrash:
 	default:
 		return "end is unknown"
 	}

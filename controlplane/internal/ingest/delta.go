@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"modelgate.internal/controlplane/internal/sketch"
 	"modelgate.internal/shared/plane"
 )
 
@@ -27,18 +28,22 @@ type Store interface {
 // transactions that change the same rows do so in the same order.
 type Delta struct {
 	Next     uint64 // expected after these records
+	Minutes  []Rollup
 	Hours    []Rollup
 	Days     []Rollup
+	Edges    []EdgeDay
 	Accounts []AccountDay
-	Apps     []AppCalls
 	Keys     []KeyUse
+	Calls    []Call
+	LeftOut  []LeftOut
 	Rejected []Rejected
 }
 
-// Rollup is the usage of one hour or day that has everything else in common.
+// Rollup is the usage of one minute, hour or day that has everything else in common.
 type Rollup struct {
 	RollupID
 	Calls, Errors, TokensIn, TokensOut int64
+	TTFT, Took                         sketch.Sketch // of answers that were sent whole
 }
 
 // RollupID is what the calls of a rollup have in common.
@@ -51,6 +56,7 @@ type RollupID struct {
 	Task    string
 	Status  int
 	Source  string
+	End     string
 }
 
 // AccountDay is how many calls count against the quota of an account on a UTC day.
@@ -58,12 +64,6 @@ type AccountDay struct {
 	Account uuid.UUID
 	Day     int64 // start in Unix seconds
 	Calls   int64
-}
-
-// AppCalls is how many calls of an app were counted.
-type AppCalls struct {
-	App   uuid.UUID
-	Calls int64
 }
 
 // KeyUse is when a key was used last.
@@ -81,18 +81,17 @@ type Rejected struct {
 }
 
 const (
-	hourSeconds = 3600
-	daySeconds  = 86_400
+	minuteSeconds = 60
+	hourSeconds   = 3600
+	daySeconds    = 86_400
 )
 
 // sum adds up records at the time now.
 func sum(lines []line, now time.Time) *Delta {
 	var (
 		d        Delta
-		hours    = make(map[RollupID]*Rollup)
-		days     = make(map[RollupID]*Rollup)
+		minutes  = make(map[RollupID]*Rollup)
 		accounts = make(map[AccountDay]int64)
-		apps     = make(map[uuid.UUID]int64)
 		keys     = make(map[uuid.UUID]time.Time)
 	)
 	for i := range lines {
@@ -103,54 +102,72 @@ func sum(lines []line, now time.Time) *Delta {
 		}
 		at := l.at.Unix()
 		id := l.id
-		id.Bucket = at - at%hourSeconds
-		r := hours[id]
+		id.Bucket = at - at%minuteSeconds
+		r := minutes[id]
 		if r == nil {
 			r = &Rollup{RollupID: id}
-			hours[id] = r
+			minutes[id] = r
 		}
-		r.Calls++
-		r.TokensIn += l.tokensIn
-		r.TokensOut += l.tokensOut
-		if l.failed {
-			r.Errors++
-		}
+		r.count(l)
 		if l.counts {
 			accounts[AccountDay{Account: id.Account, Day: at - at%daySeconds}]++
 		}
-		apps[id.App]++
 		if used := earlier(l.at, now); used.After(keys[id.Key]) {
 			keys[id.Key] = used
 		}
 	}
-	for id, r := range hours {
-		id.Bucket -= id.Bucket % daySeconds
-		day := days[id]
-		if day == nil {
-			day = &Rollup{RollupID: id}
-			days[id] = day
-		}
-		day.Calls += r.Calls
-		day.Errors += r.Errors
-		day.TokensIn += r.TokensIn
-		day.TokensOut += r.TokensOut
-	}
-	d.Hours, d.Days = inOrder(hours), inOrder(days)
+	hours := coarser(minutes, hourSeconds)
+	d.Hours, d.Days = inOrder(hours), inOrder(coarser(hours, daySeconds))
+	kept := now.Add(-MinutesKept).Unix()
+	maps.DeleteFunc(minutes, func(id RollupID, _ *Rollup) bool { return id.Bucket < kept })
+	d.Minutes = inOrder(minutes)
 	for a, n := range accounts {
 		d.Accounts = append(d.Accounts, AccountDay{a.Account, a.Day, n})
 	}
 	slices.SortFunc(d.Accounts, func(a, b AccountDay) int {
 		return cmp.Or(bytes.Compare(a.Account[:], b.Account[:]), cmp.Compare(a.Day, b.Day))
 	})
-	for app, n := range apps {
-		d.Apps = append(d.Apps, AppCalls{app, n})
-	}
-	slices.SortFunc(d.Apps, func(a, b AppCalls) int { return bytes.Compare(a.App[:], b.App[:]) })
 	for key, at := range keys {
 		d.Keys = append(d.Keys, KeyUse{key, at})
 	}
 	slices.SortFunc(d.Keys, func(a, b KeyUse) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	d.Calls, d.LeftOut = logged(lines)
 	return &d
+}
+
+func (r *Rollup) count(l *line) {
+	r.Calls++
+	r.TokensIn += l.tokensIn
+	r.TokensOut += l.tokensOut
+	if l.failed {
+		r.Errors++
+	}
+	if l.ttft > 0 {
+		r.TTFT.Add(l.ttft)
+	}
+	if l.took > 0 {
+		r.Took.Add(l.took)
+	}
+}
+
+// coarser adds rollups up to longer ones.
+func coarser(fine map[RollupID]*Rollup, seconds int64) map[RollupID]*Rollup {
+	coarse := make(map[RollupID]*Rollup)
+	for id, r := range fine {
+		id.Bucket -= id.Bucket % seconds
+		c := coarse[id]
+		if c == nil {
+			c = &Rollup{RollupID: id}
+			coarse[id] = c
+		}
+		c.Calls += r.Calls
+		c.Errors += r.Errors
+		c.TokensIn += r.TokensIn
+		c.TokensOut += r.TokensOut
+		c.TTFT.Merge(r.TTFT)
+		c.Took.Merge(r.Took)
+	}
+	return coarse
 }
 
 func inOrder(rollups map[RollupID]*Rollup) []Rollup {
@@ -162,7 +179,7 @@ func inOrder(rollups map[RollupID]*Rollup) []Rollup {
 		return cmp.Or(
 			bytes.Compare(a.App[:], b.App[:]), cmp.Compare(a.Bucket, b.Bucket), bytes.Compare(a.Key[:], b.Key[:]),
 			bytes.Compare(a.Account[:], b.Account[:]), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task),
-			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source), cmp.Compare(a.End, b.End),
 		)
 	})
 	return list
@@ -189,13 +206,13 @@ func failed(r *plane.UsageRecord) bool {
 
 // counts reports whether a call counts against the day quota of its account: it was made with a live key or a Darwin
 // token, it was admitted, and it did not fail for reasons of ours before an answer began, in which case the gateway gave
-// the call back.
+// the call back, if it lived to do so.
 func counts(r *plane.UsageRecord) bool {
 	if r.Sandbox || r.Status == 429 || r.End == plane.EndRefused {
 		return false
 	}
 	ours := r.Status == 500 || r.Status == 502 || r.Status == 503
-	return !ours || r.End != plane.EndFailed
+	return !ours || r.End != plane.EndFailed && r.End != plane.EndNodeCrash
 }
 
 // claimed reports whether the model and the task of a record are only what the client wrote: it was refused for what it

@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -17,12 +16,13 @@ import (
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/controlplane/internal/store/storetest"
 	"modelgate.internal/shared/plane"
-	"modelgate.internal/shared/testkit"
+	"modelgate.internal/shared/usage/usagetest"
 )
 
 // fixture is a database with two replicas on it.
 type fixture struct {
 	t        testing.TB
+	url      string
 	db       *pgx.Conn
 	replicas []*ingest.Receiver
 	metrics  []*prometheus.Registry
@@ -32,13 +32,13 @@ type fixture struct {
 
 func newFixture(t testing.TB, twice bool) *fixture {
 	t.Helper()
-	url := testkit.Database(t)
+	url := storetest.Database(t)
 	db, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close(t.Context()) })
-	f := &fixture{t: t, db: db, now: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), node: uuid.NewString()}
+	f := &fixture{t: t, url: url, db: db, now: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), node: uuid.NewString()}
 	for range 2 {
 		s := storetest.Open(t, url)
 		if twice {
@@ -55,9 +55,9 @@ func newFixture(t testing.TB, twice bool) *fixture {
 	return f
 }
 
-// take sends lines to a replica.
-func (f *fixture) take(replica int, incarnation string, lines []byte) (uint64, error) {
-	ack, err := f.replicas[replica].Take(f.t.Context(), f.upload(incarnation), bytes.NewReader(compress(lines)))
+// take sends an upload to a replica.
+func (f *fixture) take(replica int, incarnation string, upload []byte) (uint64, error) {
+	ack, err := f.replicas[replica].Take(f.t.Context(), f.upload(incarnation), bytes.NewReader(compress(upload)))
 	return ack.Seq, err
 }
 
@@ -92,26 +92,16 @@ func (f *fixture) counter(name, outcome string) (sum float64) {
 	return sum
 }
 
-func compress(lines []byte) []byte {
+func compress(upload []byte) []byte {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		panic(err)
 	}
 	defer z.Close()
-	return z.EncodeAll(lines, nil)
+	return z.EncodeAll(upload, nil)
 }
 
-func encode(records []plane.UsageRecord) []byte {
-	var b bytes.Buffer
-	for i := range records {
-		line, err := json.Marshal(&records[i])
-		if err != nil {
-			panic(err)
-		}
-		b.Write(append(line, '\n'))
-	}
-	return b.Bytes()
-}
+func encode(records []plane.UsageRecord) []byte { return usagetest.Upload(records) }
 
 // traffic returns records as a gateway writes them: apps with some keys each, a few models, the odd error.
 func traffic(dice *rand.Rand, n, apps int, until time.Time) []plane.UsageRecord {
@@ -139,7 +129,7 @@ func traffic(dice *rand.Rand, n, apps int, until time.Time) []plane.UsageRecord 
 			Seq: uint64(i + 1), RequestID: fmt.Sprintf("req_%020d", i), At: at, AccountID: k.account, DeveloperID: k.account,
 			AppID: k.app, KeyID: k.key, Endpoint: "agent", Model: "Darwin", Task: "conversation", Backend: "upstream",
 			Status: 200, End: plane.EndDone, Source: plane.SourceProvider,
-			TokensIn: dice.Int64N(2000), TokensOut: dice.Int64N(800), TTFT: 210 * time.Millisecond, Took: 2 * time.Second,
+			TokensIn: dice.Int64N(2000), TokensOut: dice.Int64N(800), TTFT: 210 * time.Millisecond, Took: time.Duration(1+dice.IntN(9_000)) * time.Millisecond,
 		}
 		switch dice.IntN(20) {
 		case 0:
@@ -152,6 +142,8 @@ func traffic(dice *rand.Rand, n, apps int, until time.Time) []plane.UsageRecord 
 			r.End, r.Source = plane.EndUpstreamCut, plane.SourceCounted
 		case 4:
 			r.AppID = ""
+		case 5:
+			r.End, r.Source, r.TTFT, r.Took = plane.EndNodeCrash, plane.SourceCounted, 0, 0
 		}
 		records[i] = r
 	}

@@ -173,9 +173,10 @@ func (r *Receiver) apply(ctx context.Context, u Upload, s *segment, now time.Tim
 			d, counted = nil, 0
 			return nil, nil
 		}
-		if fresh := end - next; d == nil || counted != fresh {
-			d, counted = sum(s.lines[next-s.first:], now), fresh
-			d.Next = end
+		if n := end - next; d == nil || counted != n {
+			before := next - s.first
+			d, counted = sum(s.lines[before:], now), n
+			d.Next, d.Edges = end, fresh(s.stated, s.lines[:before])
 		}
 		return d, nil
 	})

@@ -2,9 +2,13 @@ package ingest_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +19,8 @@ import (
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage"
+	"modelgate.internal/shared/usage/usagetest"
 )
 
 func some(n int, now time.Time) []plane.UsageRecord {
@@ -42,9 +48,9 @@ func TestTheSameSegmentToTwoReplicasAtOnce(t *testing.T) {
 func TestGaps(t *testing.T) {
 	f := newFixture(t, false)
 	records := some(20, f.now)
-	gap := func(want ingest.GapError, lines []byte) {
+	gap := func(want ingest.GapError, upload []byte) {
 		t.Helper()
-		_, err := f.take(0, "i", lines)
+		_, err := f.take(0, "i", upload)
 		e, ok := errors.AsType[*ingest.GapError](err)
 		if !ok || e.Expected != want.Expected || e.Got != want.Got || e.Stored != want.Stored {
 			t.Errorf("want %+v, got %v", want, err)
@@ -55,9 +61,9 @@ func TestGaps(t *testing.T) {
 		t.Fatal(seq, err)
 	}
 	gap(ingest.GapError{Expected: 5, Got: 7, Stored: 4}, encode(records[6:8]))
-	inside := append(encode(records[4:6]), encode(records[7:9])...)
+	inside := encode(append(slices.Clone(records[4:6]), records[7:9]...))
 	gap(ingest.GapError{Expected: 7, Got: 8, Stored: 4}, inside)
-	backwards := append(encode(records[5:6]), encode(records[4:5])...)
+	backwards := encode([]plane.UsageRecord{records[5], records[4]})
 	gap(ingest.GapError{Expected: 7, Got: 5, Stored: 4}, backwards)
 	check(t, f, 0, records[:4])
 	if seq, err := f.take(0, "another", encode(records[:2])); err != nil || seq != 2 {
@@ -67,31 +73,33 @@ func TestGaps(t *testing.T) {
 
 func TestBadRecordsAreSetAsideAndHoldUpNothing(t *testing.T) {
 	f := newFixture(t, true)
-	records := some(13, f.now)
-	lines := bytes.SplitAfter(encode(records), []byte("\n"))
-	spoil := func(i int, old, text string) {
-		was := string(lines[i])
-		if lines[i] = []byte(strings.Replace(was, old, text, 1)); string(lines[i]) == was {
-			t.Fatalf("%q is not in %s", old, was)
-		}
+	records := some(12, f.now)
+	for i, spoil := range []func(r *plane.UsageRecord){
+		func(r *plane.UsageRecord) { r.Status = 1200 },
+		func(r *plane.UsageRecord) { r.At = time.Unix(0, 0) },
+		func(r *plane.UsageRecord) { r.At = r.At.AddDate(1, 0, 0) },
+		func(r *plane.UsageRecord) { r.TokensIn = -1 },
+		func(r *plane.UsageRecord) { r.End = "undone" },
+		func(r *plane.UsageRecord) { r.Source = "guessed" },
+		func(r *plane.UsageRecord) { r.Model = "\x00" },
+		func(r *plane.UsageRecord) { r.KeyID = "x" },
+		func(r *plane.UsageRecord) { r.AppID = "x" },
+		func(r *plane.UsageRecord) { r.Took = 365 * 24 * time.Hour },
+	} {
+		spoil(&records[i])
 	}
-	lines[0] = []byte("{nonsense\n")
-	spoil(1, `"seq":2`, `"seq":"2"`)
-	spoil(2, `"status":`, `"status":1`)
-	spoil(3, `"at":"2026`, `"at":"1970`)
-	spoil(4, `"at":"2026`, `"at":"2027`)
-	spoil(5, `"tokens_in":`, `"tokens_in":-1`)
-	spoil(6, `"end":"`, `"end":"un`)
-	spoil(7, `"model":"`, `"model":"\u0000`)
-	spoil(8, `"key_id":"`, `"key_id":"x`)
-	spoil(9, `"model":"`, `"model":"`+strings.Repeat("x", ingest.RecordBytesMax))
-	lines[10] = []byte("\n")
-	spoil(11, `"took":`, `"took":9999999`)
-	seq, err := f.take(0, "i", bytes.Join(lines, nil))
-	if err != nil || seq != 13 {
+	// The last but one is of a form that this version does not know.
+	upload := encode(records[:10])
+	upload = append(upload, foreign(11)...)
+	upload = append(upload, usagetest.Frame(&records[11])...)
+	seq, err := f.take(0, "i", upload)
+	if err != nil || seq != 12 {
 		t.Fatalf("acknowledged %d, %v", seq, err)
 	}
-	check(t, f, 0, records[12:])
+	check(t, f, 0, records[11:])
+	if n := f.number("SELECT sum(calls)::INT8 FROM usage_edge_day"); n != 10 { // of records 1 to 10; the difference to what is counted shows that they were set aside
+		t.Errorf("the node stated %d calls", n)
+	}
 	rows, err := f.db.Query(t.Context(), "SELECT seq, reason, body, times, whole FROM usage_rejected ORDER BY seq")
 	if err != nil {
 		t.Fatal(err)
@@ -109,36 +117,63 @@ func TestBadRecordsAreSetAsideAndHoldUpNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d: %s", seq, reason)
-		kept := bytes.TrimSuffix(lines[seq-1], []byte("\n"))
-		if seq != want || reason == "" || times != 1 || whole || !bytes.Equal(body, kept[:min(len(kept), ingest.RecordBytesMax)]) {
+		kept := []byte{9}
+		if seq <= 10 {
+			kept, err = json.Marshal(&records[seq-1])
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if seq != want || reason == "" || times != 1 || whole || !bytes.Equal(body, kept) {
 			t.Errorf("kept seq %d, want %d: %s; %q", seq, want, reason, body)
 		}
 	}
-	if want != 13 {
+	if want != 12 {
 		t.Errorf("%d records set aside", want-1)
 	}
-	if got := f.counter("modelgate_usage_records_total", "rejected"); got != 12 {
+	if got := f.counter("modelgate_usage_records_total", "rejected"); got != 11 {
 		t.Errorf("%v rejected by the counter", got)
 	}
+}
+
+// foreign is a whole record whose payload is one byte that begins no known form.
+func foreign(seq uint64) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, seq)
+	b = append(b, 9)
+	sum := crc32.Update(usage.Seed("usagetest")^1, crc32.MakeTable(crc32.Castagnoli), b)
+	frame := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, 1), sum)
+	return append(append(frame, b...), make([]byte, 7)...)
 }
 
 func TestSegmentsThatCannotBeRead(t *testing.T) {
 	f := newFixture(t, false)
 	good := compress(encode(some(100, f.now)))
-	bomb := compress(bytes.Repeat([]byte("a"), ingest.DecodedBytesMax+1))
+	large := some(ingest.DecodedBytesMax/2_000, f.now)
+	for i := range large {
+		large[i].RequestID = strings.Repeat("x", ingest.TextBytesMax)
+		large[i].DeveloperID, large[i].Endpoint, large[i].Model = large[i].RequestID, large[i].RequestID, large[i].RequestID
+		large[i].AccountID, large[i].AppID, large[i].KeyID, large[i].Task = large[i].RequestID, large[i].RequestID, large[i].RequestID, large[i].RequestID
+	}
+	damaged := encode(some(3, f.now))
+	damaged[len(damaged)/2]++
+	late := some(1, f.now)
+	late[0].Seq = ingest.SeqMax + 1
 	tests := map[string]struct {
 		body []byte
 		kind apierr.Kind
 		kept bool
 	}{
-		"no zstd":          {[]byte("hello"), apierr.BadRequest, true},
-		"cut off":          {good[:len(good)/2], apierr.BadRequest, true},
-		"empty":            {compress(nil), apierr.BadRequest, true},
-		"nothing":          {nil, apierr.BadRequest, true},
-		"no number at all": {compress([]byte("x\ny\n")), apierr.BadRequest, true},
-		"a bomb":           {bomb, apierr.TooLarge, false},
-		"a large one":      {make([]byte, plane.SegmentBytesMax+1), apierr.TooLarge, false},
-		"too many":         {compress(bytes.Repeat([]byte("x\n"), plane.SegmentRecordsMax+1)), apierr.TooLarge, false},
+		"no zstd":        {[]byte("hello"), apierr.BadRequest, true},
+		"cut off":        {good[:len(good)/2], apierr.BadRequest, true},
+		"empty":          {compress(nil), apierr.BadRequest, true},
+		"nothing":        {nil, apierr.BadRequest, true},
+		"another form":   {compress([]byte(`{"seq":1}`)), apierr.BadRequest, true},
+		"no records":     {compress(encode(nil)), apierr.BadRequest, true},
+		"a changed byte": {compress(damaged), apierr.BadRequest, true},
+		"too high":       {compress(encode(late)), apierr.BadRequest, true},
+		"a bomb":         {compress(encode(large)), apierr.TooLarge, false},
+		"a large one":    {make([]byte, plane.SegmentBytesMax+1), apierr.TooLarge, false},
+		"too many":       {compress(encode(some(plane.SegmentRecordsMax+1, f.now))), apierr.TooLarge, false},
 	}
 	for name, tt := range tests {
 		u := f.upload(strings.ReplaceAll(name, " ", "-"))
@@ -201,6 +236,8 @@ func TestWhatCounts(t *testing.T) {
 		{502, plane.EndFailed, false, 1, 0}, // given back
 		{503, plane.EndFailed, false, 1, 0},
 		{400, plane.EndFailed, false, 1, 1}, // the upstream was asked
+		{200, plane.EndNodeCrash, false, 1, 1},
+		{500, plane.EndNodeCrash, false, 1, 0}, // before its answer began
 	}
 	for i, tt := range tests {
 		r := base
@@ -216,6 +253,35 @@ func TestWhatCounts(t *testing.T) {
 	}
 	if n := f.number("SELECT count(*) FROM usage_day WHERE status = 404 AND model <> ''"); n != 0 {
 		t.Error("a model that is only a claim is kept")
+	}
+}
+
+// The clock of a node steps back and forth across the end of the UTC day. The day of a call is that of its record, whichever order
+// records come in.
+func TestClockStepsAcrossTheDay(t *testing.T) {
+	f := newFixture(t, true)
+	midnight := time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC)
+	f.now = midnight.Add(-time.Minute)
+	base := some(1, f.now)[0]
+	base.Status, base.End, base.Sandbox, base.AppID = 200, plane.EndDone, false, uuid.NewString()
+	var records []plane.UsageRecord
+	for i, at := range []time.Duration{-2 * time.Second, time.Second, -time.Nanosecond, 0, -time.Hour, 3 * time.Hour} {
+		r := base
+		r.Seq, r.At = uint64(i+1), midnight.Add(at)
+		records = append(records, r)
+	}
+	for _, part := range [][]plane.UsageRecord{records[:4], records[2:]} { // two uploads overlap
+		if _, err := f.take(0, "i", encode(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for day, want := range map[time.Time]int64{midnight.Add(-24 * time.Hour): 3, midnight: 3} {
+		quota := f.number("SELECT calls FROM usage_account_day WHERE account_id = $1 AND day = $2", base.AccountID, day)
+		counted := f.number("SELECT sum(calls)::INT8 FROM usage_day WHERE key_id = $1 AND bucket = $2", base.KeyID, day)
+		stated := f.number("SELECT sum(calls)::INT8 FROM usage_edge_day WHERE key_id = $1 AND bucket = $2", base.KeyID, day)
+		if quota != want || counted != want || stated != want {
+			t.Errorf("%s: %d of the quota, %d counted, %d stated by the node, want %d each", day, quota, counted, stated, want)
+		}
 	}
 }
 

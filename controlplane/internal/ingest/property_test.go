@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"modelgate.internal/controlplane/internal/ingest"
+	"modelgate.internal/controlplane/internal/sketch"
 	"modelgate.internal/shared/plane"
 )
 
@@ -43,6 +45,7 @@ func deliver(t *testing.T, seed uint64) {
 	}
 	senders.Wait()
 	check(t, f, seed, all)
+	checkEdges(t, f, all)
 	if got := f.counter("modelgate_usage_records_total", "applied"); got != float64(len(all)) {
 		t.Errorf("seed %d: %v records applied by the counters, not %d", seed, got, len(all))
 	}
@@ -82,7 +85,7 @@ func check(t *testing.T, f *fixture, seed uint64, all []plane.UsageRecord) {
 		calls++
 		in += r.TokensIn
 		out += r.TokensOut
-		if r.Status >= 400 || r.End == plane.EndUpstreamCut {
+		if r.Status >= 400 || r.End == plane.EndUpstreamCut || r.End == plane.EndNodeCrash {
 			failures++
 		}
 		if !r.Sandbox && r.Status != 429 && r.Status != 502 {
@@ -91,7 +94,7 @@ func check(t *testing.T, f *fixture, seed uint64, all []plane.UsageRecord) {
 		}
 		apps[r.AppID]++
 	}
-	for _, table := range []string{"usage_hour", "usage_day"} {
+	for _, table := range []string{"usage_minute", "usage_hour", "usage_day"} {
 		for column, want := range map[string]int64{"calls": calls, "errors": failures, "tokens_in": in, "tokens_out": out} {
 			if got := f.number("SELECT COALESCE(sum(" + column + "), 0)::INT8 FROM " + table); got != want {
 				t.Errorf("seed %d: %s.%s adds up to %d, want %d", seed, table, column, got, want)
@@ -104,16 +107,14 @@ func check(t *testing.T, f *fixture, seed uint64, all []plane.UsageRecord) {
 	if got := f.number("SELECT count(*) FROM usage_account_day"); got != int64(len(days)) {
 		t.Errorf("seed %d: %d account days, want %d", seed, got, len(days))
 	}
-	if got := f.number("SELECT COALESCE(sum(calls), 0)::INT8 FROM usage_app_applied"); got != calls {
-		t.Errorf("seed %d: %d calls applied, want %d", seed, got, calls)
-	}
-	for table, unit := range map[string]int{"usage_hour": 3600, "usage_day": 86400} {
+	checkSketches(t, f, seed, all)
+	for table, unit := range map[string]int{"usage_minute": 60, "usage_hour": 3600, "usage_day": 86400} {
 		if n := f.number("SELECT count(*) FROM "+table+" WHERE extract(epoch FROM bucket)::INT8 % $1 <> 0", unit); n != 0 {
 			t.Errorf("seed %d: %d buckets of %s do not begin where they should", seed, n, table)
 		}
 	}
 	if n := f.number(`SELECT count(*) FROM usage_day AS d WHERE d.calls <> (SELECT sum(h.calls) FROM usage_hour AS h
-		WHERE (h.app_id, h.key_id, h.account_id, h.model, h.task, h.status, h.source) = (d.app_id, d.key_id, d.account_id, d.model, d.task, d.status, d.source)
+		WHERE (h.app_id, h.key_id, h.account_id, h.model, h.task, h.status, h.source, h.end_reason) = (d.app_id, d.key_id, d.account_id, d.model, d.task, d.status, d.source, d.end_reason)
 		AND h.bucket >= d.bucket AND h.bucket < d.bucket + INTERVAL '24 hours')`); n != 0 {
 		t.Errorf("seed %d: %d days differ from their hours", seed, n)
 	}
@@ -123,6 +124,45 @@ func check(t *testing.T, f *fixture, seed uint64, all []plane.UsageRecord) {
 		}
 		if got := f.number("SELECT sum(calls)::INT8 FROM usage_day WHERE app_id = $1", app); got != want {
 			t.Errorf("seed %d: app %s has %d calls, want %d", seed, app, got, want)
+		}
+	}
+}
+
+// checkSketches: every answer that was sent whole is in the sketches of each table once.
+func checkSketches(t *testing.T, f *fixture, seed uint64, all []plane.UsageRecord) {
+	t.Helper()
+	var want sketch.Sketch
+	for _, r := range all {
+		if r.End == plane.EndDone && r.Status < 400 {
+			want.Add(r.Took)
+		}
+	}
+	for _, table := range []string{"usage_minute", "usage_hour", "usage_day"} {
+		var (
+			stored []byte
+			got    sketch.Sketch
+		)
+		if err := f.db.QueryRow(t.Context(), "SELECT string_agg(took, ''::BYTEA) FROM "+table).Scan(&stored); err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Decode(stored); err != nil || !slices.Equal(got, want) {
+			t.Errorf("seed %d: durations of %s are %v, want %v; %v", seed, table, got, want, err)
+		}
+	}
+}
+
+// checkEdges: what the nodes stated is kept once, whatever was sent again and in which pieces.
+func checkEdges(t *testing.T, f *fixture, all []plane.UsageRecord) {
+	t.Helper()
+	var calls, in, out int64
+	for _, r := range all {
+		calls++
+		in += r.TokensIn
+		out += r.TokensOut
+	}
+	for column, want := range map[string]int64{"calls": calls, "tokens_in": in, "tokens_out": out} {
+		if got := f.number("SELECT COALESCE(sum(" + column + "), 0)::INT8 FROM usage_edge_day"); got != want {
+			t.Errorf("the nodes stated %s of %d, want %d", column, got, want)
 		}
 	}
 }

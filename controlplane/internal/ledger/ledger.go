@@ -3,19 +3,19 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
-	"modelgate.internal/shared/apierr"
+	"modelgate.internal/controlplane/internal/sketch"
 	"modelgate.internal/shared/wire"
 )
 
-// Part is what an app used of one thing of a sort within a range of time.
+// Part is what was used of one thing of a sort within a range of time.
 type Part struct {
-	Sort  Sort
-	Name  string    // of the thing; empty for SortTime
-	At    time.Time // start of the bucket, for SortTime
-	Usage wire.Counters
+	Sort       Sort
+	Name       string    // of the thing; empty for SortTime
+	At         time.Time // start of the stored bucket, for SortTime
+	Usage      wire.Counters
+	TTFT, Took sketch.Sketch // of answers that were sent whole; not for SortEnd and SortSource
 }
 
 // Sort is what usage is split by.
@@ -24,80 +24,95 @@ type Sort string
 // The sorts.
 const (
 	SortTime   Sort = "time"
+	SortApp    Sort = "app"
 	SortKey    Sort = "key"
 	SortModel  Sort = "model"
 	SortTask   Sort = "task"
 	SortStatus Sort = "status"
+	SortEnd    Sort = "end" // the name is the status, a space and the reason
+	SortSource Sort = "source"
 )
 
-// Range is a question about an app.
+// Range is a question about an app, or about all of an account.
 type Range struct {
-	AppID    string
-	From, To time.Time // From <= bucket < To
-	Hourly   bool      // by hours, else by UTC days
+	AppID, AccountID string    // one of them
+	From, To         time.Time // From <= bucket < To
+	Unit             Unit      // of the rollups that are read
+	FirstDay, EndDay time.Time // the UTC days that are proven: all that the range touches
+	// The UTC days that are in the range as a whole. Without any both are From.
+	WholeFrom, WholeTo time.Time
 }
+
+// Unit is the length of stored rollups.
+type Unit string
+
+// The units, which are also what a caller can choose for the points of a series.
+const (
+	Minute Unit = "minute"
+	Hour   Unit = "hour"
+	Day    Unit = "day"
+)
 
 // Answer is what is stored, all of it read at one moment.
 type Answer struct {
-	Parts   []Part // the most used first within a sort; times in their order
-	Applied int64  // calls of the app that were counted from nodes, ever
-	Stored  int64  // calls of the app in the rollups, ever
+	Parts []Part // the most used first within a sort; times in their order
+	Drift int64
 }
 
 // Store reads the rollups.
 type Store interface {
-	AppUsage(ctx context.Context, r Range) (Answer, error)
+	Usage(ctx context.Context, r Range) (Answer, error)
 	// AccountDay returns how many calls of the account count against its quota of the UTC day that begins at day.
 	AccountDay(ctx context.Context, accountID string, day time.Time) (int64, error)
+	// Calls returns at most q.Limit calls before q.Before, the newest first.
+	Calls(ctx context.Context, q CallQuery) ([]Call, error)
+	// CallsLeftOut returns how many calls of the app since the UTC day are not in the log.
+	CallsLeftOut(ctx context.Context, appID string, since time.Time) (int64, error)
 }
 
 // Ledger answers questions about usage.
 type Ledger struct{ Store Store }
 
-// Usage returns what the app used in the last days UTC days, today being the last: by hours up to HourlyDays days (and up to
-// this hour), else by days. A sum over the series, the keys, the models, the tasks or the statuses is the total. The caller has checked whose app it
-// is; one without usage has zeros. Errors: 422 when days is not within 1 and DaysMax; 503.
+// AppUsage returns what the app was used for. The caller has checked whose app it is; one without usage has zeros. A sum over
+// the series or over any list is the total. Errors: 422 when the question cannot be answered; 503.
 //
-// Drift is the calls that were counted from the nodes less those that the day rollups hold, over all time. Both are written
-// in the same transaction, so anything but 0 means that rollups were lost or changed afterwards, or that ingest is wrong.
-// It does not see records that a node has not delivered yet or that were rejected, nor the hour rollups.
-func (l *Ledger) Usage(ctx context.Context, appID string, days int, now time.Time) (wire.AppUsage, error) {
-	if days < 1 || days > DaysMax {
-		return wire.AppUsage{}, outOfRange(days)
-	}
-	r := window(days, now)
-	r.AppID = appID
-	a, err := l.Store.AppUsage(ctx, r)
+// Drift is how far the rollups are from what the nodes say they sent, over the UTC days that the range touches: the
+// differences of calls and tokens by key and day, without their signs. Both are written in one transaction but summed by
+// different programs on different machines, so anything but 0 means that records were rejected, that rollups were lost or
+// changed afterwards, or that one side is wrong. It does not see records that a node has not delivered yet.
+func (l *Ledger) AppUsage(ctx context.Context, appID string, q Question, now time.Time) (wire.AppUsage, error) {
+	s, err := l.read(ctx, Range{AppID: appID}, q, now)
 	if err != nil {
-		return wire.AppUsage{}, fmt.Errorf("read usage of an app: %w", err)
+		return wire.AppUsage{}, err
 	}
-	usage := wire.AppUsage{
-		AppID: appID, Days: days, Series: emptySeries(r), Drift: a.Applied - a.Stored,
-		ByKey: []wire.KeyUsage{}, ByModel: []wire.ModelUsage{}, ByTask: []wire.TaskUsage{}, ByStatus: []wire.StatusUsage{},
+	return wire.AppUsage{AppID: appID, Usage: s.usage}, nil
+}
+
+// AccountUsage returns what the apps and Darwin tokens of an account were used for, like AppUsage.
+func (l *Ledger) AccountUsage(ctx context.Context, accountID string, q Question, now time.Time) (wire.AccountUsage, error) {
+	s, err := l.read(ctx, Range{AccountID: accountID}, q, now)
+	if err != nil {
+		return wire.AccountUsage{}, err
 	}
-	for _, p := range a.Parts {
-		switch p.Sort {
-		case SortTime:
-			usage.Series[int(p.At.Sub(r.From)/r.step())].Counters = p.Usage
-			usage.Totals.Calls += p.Usage.Calls
-			usage.Totals.Errors += p.Usage.Errors
-			usage.Totals.TokensIn += p.Usage.TokensIn
-			usage.Totals.TokensOut += p.Usage.TokensOut
-		case SortKey:
-			usage.ByKey = append(usage.ByKey, wire.KeyUsage{KeyID: p.Name, Counters: p.Usage})
-		case SortModel:
-			usage.ByModel = append(usage.ByModel, wire.ModelUsage{Model: p.Name, Counters: p.Usage})
-		case SortTask:
-			usage.ByTask = append(usage.ByTask, wire.TaskUsage{Task: p.Name, Counters: p.Usage})
-		case SortStatus:
-			status, err := strconv.Atoi(p.Name)
-			if err != nil {
-				return wire.AppUsage{}, fmt.Errorf("read usage of an app: status %q: %w", p.Name, err)
-			}
-			usage.ByStatus = append(usage.ByStatus, wire.StatusUsage{Status: status, Counters: p.Usage})
-		}
+	return wire.AccountUsage{ByApp: s.apps, Usage: s.usage}, nil
+}
+
+func (l *Ledger) read(ctx context.Context, r Range, q Question, now time.Time) (*summary, error) {
+	w, err := q.window(now)
+	if err != nil {
+		return nil, err
 	}
-	return usage, nil
+	r.From, r.To, r.Unit = w.from, w.to, w.unit
+	r.FirstDay, r.EndDay = startOfDay(w.from), startOfDay(w.to.Add(day-1))
+	r.WholeFrom, r.WholeTo = startOfDay(w.from.Add(day-1)), startOfDay(w.to)
+	if !r.WholeFrom.Before(r.WholeTo) {
+		r.WholeFrom, r.WholeTo = w.from, w.from
+	}
+	a, err := l.Store.Usage(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("read usage: %w", err)
+	}
+	return summarize(a, w)
 }
 
 // DayUsed returns how many calls of the account count against its day quota on the UTC day of now. Errors: 503.
@@ -109,40 +124,4 @@ func (l *Ledger) DayUsed(ctx context.Context, accountID string, now time.Time) (
 	return used, nil
 }
 
-// window is the range of the last days at now, up to the end of this hour or of today.
-func window(days int, now time.Time) Range {
-	r := Range{From: startOfDay(now).AddDate(0, 0, 1-days), To: startOfDay(now).AddDate(0, 0, 1), Hourly: days <= HourlyDays}
-	if r.Hourly {
-		r.To = now.UTC().Truncate(time.Hour).Add(time.Hour)
-	}
-	return r
-}
-
-func (r Range) step() time.Duration {
-	if r.Hourly {
-		return time.Hour
-	}
-	return hoursPerDay * time.Hour
-}
-
-func emptySeries(r Range) []wire.UsagePoint {
-	series := make([]wire.UsagePoint, 0, r.To.Sub(r.From)/r.step())
-	for at := r.From; at.Before(r.To); at = at.Add(r.step()) { // UTC has no days of another length
-		series = append(series, wire.UsagePoint{At: at})
-	}
-	return series
-}
-
-func startOfDay(t time.Time) time.Time { return t.UTC().Truncate(hoursPerDay * time.Hour) }
-
-func outOfRange(days int) error {
-	item := apierr.Item{
-		Type: "greater_than_equal", Loc: []any{"query", "days"}, Msg: "Input should be greater than or equal to 1",
-		Input: strconv.Itoa(days), Ctx: map[string]any{"ge": 1},
-	}
-	if days > DaysMax {
-		item.Type, item.Msg = "less_than_equal", fmt.Sprintf("Input should be less than or equal to %d", DaysMax)
-		item.Ctx = map[string]any{"le": DaysMax}
-	}
-	return apierr.Violations(item)
-}
+func startOfDay(t time.Time) time.Time { return t.UTC().Truncate(day) }

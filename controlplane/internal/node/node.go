@@ -39,4 +39,6 @@ type Store interface {
 	// ForgetNode reports false when there is no node of that name.
 	ForgetNode(ctx context.Context, name string, at time.Time) (bool, error)
 	Nodes(ctx context.Context) ([]Node, error)
+	// Cursor is the newest version that was announced.
+	Cursor(ctx context.Context) (plane.Cursor, error)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"modelgate.internal/controlplane/internal/node"
+	"modelgate.internal/controlplane/internal/store"
 	"modelgate.internal/controlplane/internal/store/storetest"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
-	"modelgate.internal/shared/testkit"
 )
 
 const token = "a join token for tests"
@@ -20,8 +20,15 @@ const token = "a join token for tests"
 // registries returns two replicas on one new database and their clock.
 func registries(t *testing.T) (a, b *node.Registry, now *time.Time, log *bytes.Buffer) {
 	t.Helper()
+	a, b, now, log, _ = registriesOn(t)
+	return a, b, now, log
+}
+
+// registriesOn also returns a store of the database.
+func registriesOn(t *testing.T) (a, b *node.Registry, now *time.Time, log *bytes.Buffer, s *store.Store) {
+	t.Helper()
 	log = &bytes.Buffer{}
-	url := testkit.Database(t)
+	url := storetest.Database(t)
 	clock := time.Now().UTC().Truncate(time.Microsecond)
 	open := func() *node.Registry {
 		r, err := node.NewRegistry(storetest.Open(t, url), token, slog.New(slog.NewTextHandler(log, nil)))
@@ -31,7 +38,7 @@ func registries(t *testing.T) (a, b *node.Registry, now *time.Time, log *bytes.B
 		r.Now = func() time.Time { return clock }
 		return r
 	}
-	return open(), open(), &clock, log
+	return open(), open(), &clock, log, storetest.Open(t, url)
 }
 
 func join(t *testing.T, r *node.Registry, name string) plane.JoinAnswer {

@@ -35,7 +35,10 @@ var (
 type Registry struct {
 	Now func() time.Time // set before use
 
-	store Store
+	store    Store
+	awaiters chan struct{} // holds one for every request that waits for nodes
+	acked    bell          // rings with every acknowledgement that was stored by this process
+
 	token Digest
 	open  bool
 	log   *slog.Logger
@@ -57,7 +60,7 @@ func NewRegistry(store Store, joinToken string, log *slog.Logger) (*Registry, er
 	}
 	return &Registry{
 		Now: time.Now, store: store, token: sha256.Sum256([]byte(joinToken)), open: joinToken != "", log: log,
-		recognized: make(map[Digest]recognition),
+		recognized: make(map[Digest]recognition), awaiters: make(chan struct{}, AwaitersMax),
 	}, nil
 }
 
@@ -144,6 +147,7 @@ func (r *Registry) Acknowledge(ctx context.Context, n Node, ack plane.Ack) error
 	if err := r.store.NodeAcked(ctx, n.ID, ack, r.Now()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
+	r.acked.ring()
 	return nil
 }
 

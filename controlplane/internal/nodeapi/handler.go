@@ -25,8 +25,17 @@ type Options struct {
 	Nodes     *node.Registry
 	Publisher *publish.Publisher
 	Receiver  *ingest.Receiver
+	Days      Days
+	Replays   Replays
 	Log       *slog.Logger
 	Now       func() time.Time
+}
+
+// Days reads what was counted.
+type Days interface {
+	// AccountDays returns how many calls of accounts, which are UUIDs, count against their quotas of the UTC day that begins at
+	// day. Accounts without calls are missing.
+	AccountDays(ctx context.Context, accounts []string, day time.Time) (map[string]int64, error)
 }
 
 type handler struct{ Options }
@@ -43,6 +52,11 @@ func Handler(o Options) http.Handler {
 		plane.ConfigPath: {http.MethodGet, h.known(h.config)},
 		plane.AckPath:    {http.MethodPost, h.known(h.ack)},
 		plane.UsagePath:  {http.MethodPost, h.known(h.usage)},
+		plane.DaysPath:   {http.MethodPost, h.known(h.days)},
+
+		plane.ReplayClaimPath: {http.MethodPost, h.known(h.claimReplay)},
+		plane.ReplayRenewPath: {http.MethodPost, h.known(h.renewReplay)},
+		plane.ReplayEndPath:   {http.MethodPost, h.known(h.endReplay)},
 	} {
 		mux.HandleFunc(route.method+" "+path, h.one(route.serve))
 		mux.HandleFunc(path, h.one(func(w *answer, _ *http.Request) error {

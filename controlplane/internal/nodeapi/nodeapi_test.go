@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,10 +25,12 @@ import (
 	"modelgate.internal/controlplane/internal/node"
 	"modelgate.internal/controlplane/internal/nodeapi"
 	"modelgate.internal/controlplane/internal/publish"
+	"modelgate.internal/controlplane/internal/replay"
 	"modelgate.internal/controlplane/internal/store"
 	"modelgate.internal/controlplane/internal/store/storetest"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/testkit"
+	"modelgate.internal/shared/usage/usagetest"
 )
 
 const token = "a join token for tests"
@@ -62,7 +65,7 @@ func (l *logged) String() string {
 
 func start(t *testing.T) *side {
 	t.Helper()
-	s := storetest.Open(t, testkit.Database(t))
+	s := storetest.Open(t, storetest.Database(t))
 	written := &logged{}
 	log := slog.New(slog.NewTextHandler(written, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	nodes, err := node.NewRegistry(s, token, log)
@@ -79,7 +82,8 @@ func start(t *testing.T) *side {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = publisher.Run(ctx) }()
 	server := httptest.NewServer(nodeapi.Handler(nodeapi.Options{
-		Nodes: nodes, Publisher: publisher, Receiver: receiver, Log: log, Now: time.Now,
+		Nodes: nodes, Publisher: publisher, Receiver: receiver, Days: s,
+		Replays: &replay.Replays{Store: s, Vault: vault(t), Now: time.Now}, Log: log, Now: time.Now,
 	}))
 	t.Cleanup(func() { cancel(); <-done; server.Close() })
 	identity, err := nodes.Join(t.Context(), token, plane.JoinRequest{Name: "eu-1", Build: "v1"})
@@ -89,10 +93,62 @@ func start(t *testing.T) *side {
 	return &side{server.URL, s, nodes, publisher, identity, written}
 }
 
+// upload returns the usage records of the lines as a node sends them.
+func upload(t *testing.T, lines string) string {
+	t.Helper()
+	var records []plane.UsageRecord
+	for in := json.NewDecoder(strings.NewReader(lines)); ; {
+		var r plane.UsageRecord
+		if err := in.Decode(&r); errors.Is(err, io.EOF) {
+			return string(usagetest.Upload(records))
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+}
+
+// What nodes delivered is what a ledger that does not know it is told.
+func TestDaysAreWhatWasDelivered(t *testing.T) {
+	s := start(t)
+	const account = "7d1f2a34-0000-4000-8000-000000000001"
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := `{"seq":%d,"request_id":"r","at":"2026-03-%dT15:00:00Z","account_id":"` + account + `","developer_id":"` + account + `","app_id":"` + account +
+		`","key_id":"` + account + `","endpoint":"agent","model":"Darwin","task":"chat","backend":"upstream","status":200,"end":"done","source":"provider"}` + "\n"
+	lines := fmt.Sprintf(record, 1, 13) + fmt.Sprintf(record, 2, 14) + fmt.Sprintf(record, 3, 14)
+	post := func(path, body string, head ...string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+s.identity.Secret)
+		for i := 0; i < len(head); i += 2 {
+			req.Header.Set(head[i], head[i+1])
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s, %v", path, res.StatusCode, text, err)
+		}
+		return string(text)
+	}
+	post(plane.UsagePath, string(z.EncodeAll([]byte(upload(t, lines)), nil)), "Content-Encoding", "zstd", plane.HeaderIncarnation, "0195a2b4c6d8", plane.HeaderSegment, "1")
+	if got, want := post(plane.DaysPath, `{"day":"2026-03-14","accounts":["`+account+`"]}`), `{"calls":{"`+account+`":2}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 var changing = regexp.MustCompile(`"node_id":"[0-9a-f-]{36}"|"secret":"mgn_[A-Za-z0-9_-]{43}"|X-Request-Id: \w+`)
 
 // TestTranscripts sends requests as they stand in the files; SECRET and TOKEN stand for the real ones, and the body of a
-// request with Content-Encoding zstd is compressed first.
+// request with Content-Encoding zstd is compressed first; unless it says that it is JSON, it is made an upload before that.
 func TestTranscripts(t *testing.T) {
 	testkit.Transcripts(t, "testdata", func(t *testing.T, request []byte) []byte {
 		s := start(t)
@@ -104,6 +160,9 @@ func TestTranscripts(t *testing.T) {
 			z, err := zstd.NewWriter(nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !strings.Contains(head, "json") {
+				body = upload(t, body)
 			}
 			body = string(z.EncodeAll([]byte(body), nil))
 		}

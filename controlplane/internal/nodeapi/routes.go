@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
@@ -76,6 +78,36 @@ func (h handler) usage(w *answer, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	writeJSON(w, ack)
+	return nil
+}
+
+// days answers POST DaysPath.
+func (h handler) days(w *answer, r *http.Request) error {
+	var body struct {
+		Day      string   `json:"day" bind:"required"`
+		Accounts []string `json:"accounts" bind:"required"`
+	}
+	if err := read(w, r, &body); err != nil {
+		return err
+	}
+	day, err := time.Parse(time.DateOnly, body.Day)
+	switch {
+	case err != nil:
+		return apierr.New(apierr.BadRequest, "The day is not a date like 2026-03-14.")
+	case len(body.Accounts) > plane.DaysAccountsMax:
+		return apierr.New(apierr.BadRequest, "There are more than "+strconv.Itoa(plane.DaysAccountsMax)+" accounts. Ask for fewer at a time.")
+	}
+	for _, account := range body.Accounts {
+		if _, err := uuid.Parse(account); err != nil || len(account) != len(uuid.Nil.String()) {
+			return apierr.New(apierr.BadRequest, "An account is not a UUID.")
+		}
+	}
+	calls, err := h.Days.AccountDays(r.Context(), body.Accounts, day)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	writeJSON(w, plane.DaysAnswer{Calls: calls})
 	return nil
 }
 
@@ -149,15 +181,24 @@ func number(r *http.Request, name string) (uint64, error) {
 
 // read binds a small JSON body. Errors: 400 when it does not arrive, 413, 422.
 func read(w *answer, r *http.Request, into any) error {
-	within(w, BodyWait)
-	body, err := io.ReadAll(io.LimitReader(r.Body, BodyBytesMax+1))
+	body, err := receive(w, r, BodyBytesMax)
 	if err != nil {
-		return apierr.New(apierr.BadRequest, "The body did not arrive.").Because(err)
-	}
-	if len(body) > BodyBytesMax {
-		return apierr.New(apierr.TooLarge, "The body is larger than "+strconv.Itoa(BodyBytesMax)+" bytes.")
+		return err
 	}
 	return bind.JSON(body, into)
+}
+
+// receive returns a body. Errors: 400 when it does not arrive, 413.
+func receive(w *answer, r *http.Request, bytesMax int) ([]byte, error) {
+	within(w, BodyWait)
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(bytesMax)+1))
+	if err != nil {
+		return nil, apierr.New(apierr.BadRequest, "The body did not arrive.").Because(err)
+	}
+	if len(body) > bytesMax {
+		return nil, apierr.New(apierr.TooLarge, "The body is larger than "+strconv.Itoa(bytesMax)+" bytes.")
+	}
+	return body, nil
 }
 
 // within bounds the rest of the request's body. A server that cannot is one of a test.

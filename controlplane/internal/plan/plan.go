@@ -11,10 +11,48 @@ import (
 
 // Plan is one row of the plan table.
 type Plan struct {
-	ID, Name    string
-	CallsPerDay int64 // of an account, live keys and Darwin tokens together
-	PerMinute   int64 // calls per minute of one key
-	Apps        int64 // 0 is unlimited
+	ID, Name        string
+	CallsPerDay     int64 // of an account, live keys and Darwin tokens together
+	PerMinute       int64 // calls per minute of one key
+	InFlight        int64 // calls of one key at a time
+	TokensPerMinute int64 // model tokens per minute of one key; 0 is unlimited
+	Apps            int64 // 0 is unlimited
+	Prices          []Price
+}
+
+// Price is what a plan costs when it is bought online.
+type Price struct {
+	Interval string // IntervalMonth or IntervalYear
+	Amount   int64  // in the currency's smallest unit, for each interval
+	Currency string // ISO 4217, lower case
+}
+
+// How often a price is charged.
+const (
+	IntervalMonth = "month"
+	IntervalYear  = "year"
+)
+
+// Price returns the price for the interval, and false if the plan has none.
+func (p Plan) Price(interval string) (Price, bool) {
+	for _, price := range p.Prices {
+		if price.Interval == interval {
+			return price, true
+		}
+	}
+	return Price{}, false
+}
+
+// Above reports whether the plan a is larger than b. An id that is none counts as Free.
+func Above(a, b string) bool { return rank(a) > rank(b) }
+
+func rank(id string) int {
+	for i, p := range All() {
+		if p.ID == id {
+			return i
+		}
+	}
+	return 0
 }
 
 // IDs of the plans.
@@ -25,14 +63,19 @@ const (
 	Enterprise = "enterprise"
 )
 
-// All returns the plans, smallest first.
+// All returns the plans, smallest first. It is the only place with limits and prices; a plan without prices cannot be bought.
 func All() []Plan {
 	return []Plan{
-		{ID: Free, Name: "Free", CallsPerDay: 100, PerMinute: 30, Apps: 2},
-		{ID: Starter, Name: "Starter", CallsPerDay: 2_000, PerMinute: 120, Apps: 5},
-		{ID: Pro, Name: "Pro", CallsPerDay: 10_000, PerMinute: 500, Apps: 20},
-		{ID: Enterprise, Name: "Enterprise", CallsPerDay: 100_000, PerMinute: 5_000, Apps: 0},
+		{ID: Free, Name: "Free", CallsPerDay: 100, PerMinute: 30, InFlight: 10, Apps: 2},
+		{ID: Starter, Name: "Starter", CallsPerDay: 2_000, PerMinute: 120, InFlight: 20, Apps: 5, Prices: usd(1_900, 19_000)},
+		{ID: Pro, Name: "Pro", CallsPerDay: 10_000, PerMinute: 500, InFlight: 100, Apps: 20, Prices: usd(4_900, 49_000)},
+		{ID: Enterprise, Name: "Enterprise", CallsPerDay: 100_000, PerMinute: 5_000, InFlight: 1_000, Apps: 0, Prices: usd(49_900, 499_000)},
 	}
+}
+
+// usd are prices in cents.
+func usd(month, year int64) []Price {
+	return []Price{{IntervalMonth, month, "usd"}, {IntervalYear, year, "usd"}}
 }
 
 // ByID returns the plan with the id, and false if there is none.
@@ -51,6 +94,8 @@ type Terms struct {
 	Plan      string // id of a plan; any other counts as Free
 	PerMinute *int64 // calls per minute of one key instead of the plan's; nil keeps the plan's
 	PerDay    *int64 // calls per day of the account instead of the plan's; nil keeps the plan's
+	InFlight  *int64 // calls of one key at a time instead of the plan's; nil keeps the plan's
+	Tokens    *int64 // model tokens per minute of one key instead of the plan's; nil keeps the plan's
 }
 
 func (t Terms) plan() Plan {
@@ -75,6 +120,22 @@ func (t Terms) DayLimit() int64 {
 		return *t.PerDay
 	}
 	return t.plan().CallsPerDay
+}
+
+// InFlightLimit is how many calls one key may have at a time.
+func (t Terms) InFlightLimit() int64 {
+	if t.InFlight != nil {
+		return *t.InFlight
+	}
+	return t.plan().InFlight
+}
+
+// TokenLimit is how many model tokens per minute one key may use; 0 is unlimited.
+func (t Terms) TokenLimit() int64 {
+	if t.Tokens != nil {
+		return *t.Tokens
+	}
+	return t.plan().TokensPerMinute
 }
 
 // AppLimit is how many apps the account may have; 0 is unlimited.
@@ -105,6 +166,12 @@ func (t Terms) Limits(kind key.Kind, keyID, appID string, appPerMinute int64) []
 		limits = append(limits, plane.Limit{
 			Name: plane.LimitAccountDay, Bucket: "account/" + t.AccountID + "/day", Max: t.DayLimit(),
 			Window: 24 * time.Hour, Daily: true,
+		})
+	}
+	limits = append(limits, plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/" + keyID + "/in_flight", Max: t.InFlightLimit()})
+	if tokens := t.TokenLimit(); tokens > 0 {
+		limits = append(limits, plane.Limit{
+			Name: plane.LimitKeyTokens, Bucket: "key/" + keyID + "/tokens", Max: tokens, Window: time.Minute,
 		})
 	}
 	return limits

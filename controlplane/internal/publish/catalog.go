@@ -18,9 +18,10 @@ type Catalog struct {
 	Models    []plane.Model
 	Upstreams []plane.UpstreamSpec
 	Pools     []plane.PoolSpec
+	Skills    []plane.SkillSpec
 }
 
-// Catalog makes the published models, upstreams and pools those given. Only differences are announced; it returns the version
+// Catalog makes the published models, upstreams, pools and skills those given. Only differences are announced; it returns the version
 // that has them, the newest one if nothing differs. It is for the start of a process: of replicas that are configured
 // differently the one that started last wins.
 //
@@ -30,7 +31,7 @@ func (p *Publisher) Catalog(ctx context.Context, c Catalog) (plane.Version, erro
 	if err != nil {
 		return 0, fmt.Errorf("publish the catalog: %w", err)
 	}
-	version, err := p.log.Announce(ctx, []string{plane.KindModel, plane.KindPool, plane.KindUpstream}, func(have []plane.Change) ([]plane.Change, error) {
+	version, err := p.log.Announce(ctx, []string{plane.KindModel, plane.KindPool, plane.KindSkill, plane.KindUpstream}, func(have []plane.Change) ([]plane.Change, error) {
 		return differences(have, want)
 	})
 	if err != nil {
@@ -53,13 +54,14 @@ func (c *Catalog) Check() error {
 	return err
 }
 
-// records returns the records: upstreams, then pools, then models, so that nothing is published before what it names.
+// records returns the records: upstreams, then pools, then models, then skills, so that nothing is published before what it names.
 func (c *Catalog) records() ([]plane.Change, error) {
-	if max(len(c.Models), len(c.Upstreams), len(c.Pools)) > CatalogItemsMax {
-		return nil, fmt.Errorf("more than %d models, upstreams or pools", CatalogItemsMax)
+	if max(len(c.Models), len(c.Upstreams), len(c.Pools), len(c.Skills)) > CatalogItemsMax {
+		return nil, fmt.Errorf("more than %d models, upstreams, pools or skills", CatalogItemsMax)
 	}
 	list := catalogList{known: plane.Current{
 		Models: map[string]plane.Model{}, Upstreams: map[string]plane.UpstreamSpec{}, Pools: map[string]plane.PoolSpec{},
+		Skills: map[string]plane.SkillSpec{},
 	}}
 	for _, u := range c.Upstreams {
 		collect(&list, plane.KindUpstream, list.known.Upstreams, u.ID, u)
@@ -69,6 +71,9 @@ func (c *Catalog) records() ([]plane.Change, error) {
 	}
 	for _, m := range c.Models {
 		collect(&list, plane.KindModel, list.known.Models, m.ID, m)
+	}
+	for _, s := range c.Skills {
+		collect(&list, plane.KindSkill, list.known.Skills, s.Name, s)
 	}
 	return list.records, errors.Join(append(list.faults, list.known.CheckPools())...)
 }
@@ -107,7 +112,7 @@ func record(kind, id string, value any) (plane.Change, error) {
 }
 
 // differences returns what leads from have to want: what is new or different in the order of want, then what is gone,
-// models before pools before upstreams.
+// models before pools before skills before upstreams.
 func differences(have, want []plane.Change) ([]plane.Change, error) {
 	left := make(map[RecordID]json.RawMessage, len(have))
 	for _, c := range have {

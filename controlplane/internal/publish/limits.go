@@ -18,6 +18,6 @@ const (
 	LogPageRowsMax  = 10_000                // rows deleted at once
 	KeepEvery       = 10 * time.Minute      // how often old history is deleted
 	keepLeaseFor    = 5 * time.Minute       // a replica that dies while it deletes is replaced after this
-	CatalogItemsMax = 10_000                // models and upstreams, each
+	CatalogItemsMax = 10_000                // models, upstreams, pools and skills, each
 	RecordBytesMax  = 64 << 10              // of one of them as JSON
 )

@@ -17,13 +17,12 @@ import (
 	"modelgate.internal/controlplane/internal/store"
 	"modelgate.internal/controlplane/internal/store/storetest"
 	"modelgate.internal/shared/plane"
-	"modelgate.internal/shared/testkit"
 )
 
 // replicas returns stores on one new database.
 func replicas(t testing.TB, n int) []*store.Store {
 	t.Helper()
-	url := testkit.Database(t)
+	url := storetest.Database(t)
 	all := make([]*store.Store, n)
 	for i := range all {
 		all[i] = storetest.Open(t, url)

@@ -61,6 +61,27 @@ func TestCatalogThatContradictsItself(t *testing.T) {
 	}
 }
 
+func TestSkillsArePublishedAfterWhatTheyName(t *testing.T) {
+	p := newPublisher(replicas(t, 1)[0])
+	c := publish.Catalog{
+		Upstreams: []plane.UpstreamSpec{{ID: "u", Dialect: plane.DialectNative}},
+		Skills:    []plane.SkillSpec{{Name: "s", Kind: plane.SkillHosted, Family: "f", Task: "t", Upstream: "u", Path: "/s"}},
+	}
+	if v, err := p.Catalog(t.Context(), c); err != nil || v != 2 {
+		t.Fatalf("version %d, %v", v, err)
+	}
+	n := newNode("n")
+	n.untilMark(t, p, 2)
+	c.Skills = nil
+	if v, err := p.Catalog(t.Context(), c); err != nil || v != 3 {
+		t.Errorf("removal made version %d, %v", v, err)
+	}
+	c.Skills = []plane.SkillSpec{{Name: "s", Kind: plane.SkillChain, Family: "f", Task: "t"}}
+	if _, err := p.Catalog(t.Context(), c); err == nil {
+		t.Error("a chain is published")
+	}
+}
+
 func TestPoolsArePublishedBetweenWhatTheyNameAndWhatNamesThem(t *testing.T) {
 	s := replicas(t, 1)[0]
 	p := newPublisher(s)

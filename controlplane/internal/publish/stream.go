@@ -24,6 +24,7 @@ type stream struct {
 	cancel context.CancelCauseFunc
 	sink   Sink
 	zip    *zstd.Encoder
+	line   []byte        // the last one written, to be written over
 	life   int           // the history that is being sent
 	at     plane.Version // everything up to here has been written
 }
@@ -126,27 +127,59 @@ func (s *stream) run(ctx context.Context, from plane.Cursor, reset bool, now pla
 // snapshot sends the records as they were last changed up to a version. Those changed later are left out: the log has
 // them, and they are sent from there before the first mark.
 func (s *stream) snapshot(ctx context.Context, upTo plane.Version) error {
-	var after RecordID
-	for {
-		page, err := s.p.log.RecordsAfter(ctx, after, s.p.tail.bounds.pageRows)
-		if err != nil {
-			return fmt.Errorf("read records: %w", err)
+	ctx, cancel := context.WithCancel(ctx)
+	pages := make(chan page)
+	defer func() {
+		cancel()
+		for range pages { // the reader has ended when the stream goes on
 		}
-		for i := range page {
-			if page[i].Version > upTo {
+	}()
+	go s.readRecords(ctx, pages)
+	for p := range pages {
+		if p.err != nil {
+			return p.err
+		}
+		for i := range p.records {
+			if p.records[i].Version > upTo {
 				continue
 			}
-			if err := s.say(plane.Message{Change: &page[i]}); err != nil {
+			if err := s.say(plane.Message{Change: &p.records[i]}); err != nil {
 				return err
 			}
 		}
 		if err := s.flush(); err != nil {
 			return err
 		}
-		if len(page) < s.p.tail.bounds.pageRows {
-			return nil
+	}
+	return ctx.Err()
+}
+
+// page is what one statement read of the records.
+type page struct {
+	records []plane.Change
+	err     error
+}
+
+// readRecords reads all records, a page ahead of the one that is being sent, so that the database and the node work at the same
+// time. It closes pages when it ends.
+func (s *stream) readRecords(ctx context.Context, pages chan<- page) {
+	defer close(pages)
+	var after RecordID
+	for {
+		records, err := s.p.log.RecordsAfter(ctx, after, s.p.tail.bounds.pageRows)
+		if err != nil {
+			err = fmt.Errorf("read records: %w", err)
 		}
-		after = RecordID{page[len(page)-1].Kind, page[len(page)-1].ID}
+		select {
+		case pages <- page{records, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil || len(records) < s.p.tail.bounds.pageRows {
+			return
+		}
+		last := &records[len(records)-1]
+		after = RecordID{last.Kind, last.ID}
 	}
 }
 
@@ -195,10 +228,11 @@ func (s *stream) ping() error {
 }
 
 func (s *stream) say(m plane.Message) error {
-	line, err := encode(m)
+	line, err := appendLine(s.line[:0], m)
 	if err != nil {
 		return err
 	}
+	s.line = line
 	if _, err := s.zip.Write(line); err != nil {
 		return fmt.Errorf("write config stream: %w", err)
 	}

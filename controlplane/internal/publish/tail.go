@@ -1,9 +1,11 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -180,13 +182,40 @@ func (t *tail) wake() {
 }
 
 // encode returns a message as a line.
-func encode(m plane.Message) ([]byte, error) {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode a config message: %w", err)
+func encode(m plane.Message) ([]byte, error) { return appendLine(nil, m) }
+
+// appendLine appends a message as a line. The record of a key, of which there may be millions, is put together here instead of
+// by encoding/json, which would read the text of the database twice more only to copy it.
+func appendLine(to []byte, m plane.Message) ([]byte, error) {
+	begin := len(to)
+	if c := m.Change; c != nil && c.Kind == plane.KindKey && !c.Gone && plain(c.ID) && oneLine(c.Body) {
+		to = append(to, `{"change":{"version":`...)
+		to = strconv.AppendUint(to, uint64(c.Version), 10)
+		to = append(to, `,"kind":"`+plane.KindKey+`","id":"`...)
+		to = append(append(to, c.ID...), `","body":`...)
+		to = append(append(to, c.Body...), `}}`...)
+	} else {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("encode a config message: %w", err)
+		}
+		to = append(to, line...)
 	}
-	if len(line) >= plane.MessageBytesMax {
-		return nil, fmt.Errorf("encode a config message: it has %d bytes, and nodes take fewer than %d", len(line), plane.MessageBytesMax)
+	if n := len(to) - begin; n >= plane.MessageBytesMax {
+		return nil, fmt.Errorf("encode a config message: it has %d bytes, and nodes take fewer than %d", n, plane.MessageBytesMax)
 	}
-	return append(line, '\n'), nil
+	return append(to, '\n'), nil
 }
+
+// plain reports whether an ID is the same as JSON: letters and digits.
+func plain(id string) bool {
+	for _, c := range []byte(id) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// oneLine reports whether a record that the database returned, which is JSON, is a single line.
+func oneLine(body []byte) bool { return len(body) > 0 && bytes.IndexByte(body, '\n') < 0 }

@@ -62,18 +62,33 @@ func (v *Vault) Seal(plain []byte, context string) (Sealed, error) {
 	}, nil
 }
 
+// Current names the key-encryption key that values are sealed under.
+func (v *Vault) Current() string { return v.current }
+
+// Has reports whether the vault opens what the named key-encryption key sealed.
+func (v *Vault) Has(kekID string) bool {
+	_, ok := v.keks[kekID]
+	return ok
+}
+
+// Rewrap returns the value sealed under the current key-encryption key. Its text stays as it is and is not looked at, so
+// that Nonce and Ciphertext may be missing.
+func (v *Vault) Rewrap(s Sealed, context string) (Sealed, error) {
+	key, err := v.unwrap(s, context)
+	if err != nil {
+		return Sealed{}, err
+	}
+	kek := v.keks[v.current]
+	nonce := random(kek.NonceSize())
+	s.KEKID, s.SealedKey = v.current, kek.Seal(nonce, nonce, key, []byte(context))
+	return s, nil
+}
+
 // Open returns the value that was sealed for the context.
 func (v *Vault) Open(s Sealed, context string) ([]byte, error) {
-	kek, ok := v.keks[s.KEKID]
-	if !ok {
-		return nil, fmt.Errorf("open a sealed value: key-encryption key %s is not configured", s.KEKID)
-	}
-	if len(s.SealedKey) < kek.NonceSize() {
-		return nil, errors.New("open a sealed value: its key is cut short")
-	}
-	key, err := kek.Open(nil, s.SealedKey[:kek.NonceSize()], s.SealedKey[kek.NonceSize():], []byte(context))
+	key, err := v.unwrap(s, context)
 	if err != nil {
-		return nil, fmt.Errorf("open the key of a sealed value: %w", err)
+		return nil, err
 	}
 	aead, err := newAEAD(key)
 	if err != nil {
@@ -87,6 +102,22 @@ func (v *Vault) Open(s Sealed, context string) ([]byte, error) {
 		return nil, fmt.Errorf("open a sealed value: %w", err)
 	}
 	return plain, nil
+}
+
+// unwrap returns the key of a value.
+func (v *Vault) unwrap(s Sealed, context string) ([]byte, error) {
+	kek, ok := v.keks[s.KEKID]
+	if !ok {
+		return nil, fmt.Errorf("open a sealed value: key-encryption key %s is not configured", s.KEKID)
+	}
+	if len(s.SealedKey) < kek.NonceSize() {
+		return nil, errors.New("open a sealed value: its key is cut short")
+	}
+	key, err := kek.Open(nil, s.SealedKey[:kek.NonceSize()], s.SealedKey[kek.NonceSize():], []byte(context))
+	if err != nil {
+		return nil, fmt.Errorf("open the key of a sealed value: %w", err)
+	}
+	return key, nil
 }
 
 // Generate returns the written form of a new random key.

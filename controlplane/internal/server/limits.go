@@ -9,7 +9,6 @@ const (
 	ReadTimeout     = 20 * time.Second // to send a request
 	WriteTimeout    = 40 * time.Second // to take an answer, from the end of the head
 	IdleTimeout     = 2 * time.Minute  // of a connection between requests
-	RequestTimeout  = 15 * time.Second // to make an answer
 	ShutdownTimeout = 20 * time.Second // for requests in progress when the process stops
 	RequestIDMax    = 64               // characters of a client's X-Request-Id
 )

@@ -22,6 +22,7 @@ type server struct {
 	o      Options
 	mux    *http.ServeMux
 	policy string
+	google bool // sign-in with Google is configured
 	https  bool
 }
 
@@ -41,10 +42,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l := &line{id: requestID(r), operation: "none"}
 	out := &answer{ResponseWriter: w}
 	s.headers(out.Header(), l.id)
-	ctx, cancel := context.WithTimeout(r.Context(), RequestTimeout)
-	defer cancel()
-	r = r.WithContext(api.WithDeveloper(context.WithValue(ctx, lineKey{}, l), &l.developer))
-	r.Body = http.MaxBytesReader(w, r.Body, api.BodyBytesMax+1) // the handlers say what is too much; this is for those that do not read
+	r = r.WithContext(api.WithDeveloper(context.WithValue(r.Context(), lineKey{}, l), &l.developer))
 	s.serve(out, r, l)
 	s.log(r, l, out, s.o.Now().Sub(began))
 }
@@ -76,7 +74,12 @@ func (s *server) serve(w *answer, r *http.Request, l *line) {
 }
 
 func (s *server) handle(pattern, operation string, h api.Handler) {
+	bounds := api.BoundsOf(operation)
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), bounds.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, bounds.BodyBytes+1) // the handlers say what is too much; this is for those that do not read
 		l, ok := r.Context().Value(lineKey{}).(*line)
 		if !ok {
 			panic("BUG: server: a request without its line")
@@ -111,20 +114,30 @@ func (s *server) headers(h http.Header, id string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Permissions-Policy", "camera=(self), microphone=(self), geolocation=()")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	opener := "same-origin"
+	if s.google {
+		opener = "same-origin-allow-popups" // Google's window answers the page that opened it
+	}
+	h.Set("Cross-Origin-Opener-Policy", opener)
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if s.https {
 		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 	}
 }
 
-// portalPolicy lets the portal load nothing from elsewhere and call nothing but its own origin and the gateway.
-func portalPolicy(gatewayURL string) string {
-	connect := "'self'"
+// portalPolicy lets the portal load nothing from elsewhere and call nothing but its own origin and the gateway. Where sign-in with
+// Google is configured it allows what the provider asks for (Google Identity Services, "Content Security Policy"), and no more.
+func portalPolicy(gatewayURL string, google bool) string {
+	connect, provider := "'self'", ""
+	if google {
+		connect += " https://accounts.google.com/gsi/"
+		provider = "script-src 'self' https://accounts.google.com/gsi/client; style-src 'self' https://accounts.google.com/gsi/style; " +
+			"frame-src https://accounts.google.com/gsi/; "
+	}
 	if gatewayURL != "" && !strings.ContainsAny(gatewayURL, " ;,'\"") {
 		connect += " " + gatewayURL
 	}
-	return "default-src 'self'; connect-src " + connect + "; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; " +
+	return "default-src 'self'; " + provider + "connect-src " + connect + "; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 

@@ -20,7 +20,8 @@ type Options struct {
 
 // New returns the handler for everything that the control plane serves in public.
 func New(a *api.API, o Options) http.Handler {
-	s := &server{o: o, mux: http.NewServeMux(), policy: portalPolicy(o.GatewayURL), https: strings.HasPrefix(o.PublicURL, "https://")}
+	google := a.Accounts.Google.ClientID() != ""
+	s := &server{o: o, mux: http.NewServeMux(), policy: portalPolicy(o.GatewayURL, google), google: google, https: strings.HasPrefix(o.PublicURL, "https://")}
 	for _, route := range append(a.Routes(), a.Planned()...) {
 		h := route.Handler
 		if route.Path == demoFilePath {

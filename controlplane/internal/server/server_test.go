@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,17 +23,28 @@ import (
 	"github.com/google/uuid"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/alert"
 	"modelgate.internal/controlplane/internal/api"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/audit"
+	"modelgate.internal/controlplane/internal/billing"
 	"modelgate.internal/controlplane/internal/catalog"
 	"modelgate.internal/controlplane/internal/counter"
+	"modelgate.internal/controlplane/internal/google"
+	"modelgate.internal/controlplane/internal/ledger"
+	"modelgate.internal/controlplane/internal/mail"
+	"modelgate.internal/controlplane/internal/node"
+	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/playground"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/controlplane/internal/server"
 	"modelgate.internal/controlplane/internal/store"
+	"modelgate.internal/controlplane/internal/store/storetest"
 	"modelgate.internal/controlplane/internal/web"
 	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/apierr"
+	keys "modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
-	"modelgate.internal/shared/testkit"
 	"modelgate.internal/shared/wire"
 )
 
@@ -42,6 +54,7 @@ type stack struct {
 	api    *api.API
 	store  *store.Store
 	signer *account.Signer
+	vault  *secret.Vault
 	log    *safeBuffer
 	other  names        // the developer whose things the others cannot see
 	last   atomic.Value // operation of the last answer, for tests that make one request at a time
@@ -71,20 +84,57 @@ const manyPerMinute = 1_000_000
 // fixedUsage stands for the ledger.
 type fixedUsage struct{}
 
-func (fixedUsage) Usage(_ context.Context, appID string, days int, _ time.Time) (wire.AppUsage, error) {
-	return wire.AppUsage{
-		AppID: appID, Days: days, Totals: wire.Counters{Calls: 3, Errors: 1}, Series: []wire.UsagePoint{}, ByKey: []wire.KeyUsage{},
-		ByModel: []wire.ModelUsage{}, ByTask: []wire.TaskUsage{}, ByStatus: []wire.StatusUsage{},
-	}, nil
+func (fixedUsage) AppUsage(_ context.Context, appID string, q ledger.Question, _ time.Time) (wire.AppUsage, error) {
+	return wire.AppUsage{AppID: appID, Usage: usageOf(q)}, nil
+}
+
+func (fixedUsage) AccountUsage(_ context.Context, _ string, q ledger.Question, _ time.Time) (wire.AccountUsage, error) {
+	return wire.AccountUsage{ByApp: []wire.AppGroup{{Counters: wire.Counters{Calls: 3, Errors: 1}}}, Usage: usageOf(q)}, nil
+}
+
+func usageOf(q ledger.Question) wire.Usage {
+	took := wire.Latency{Took: wire.Percentiles{Calls: 2, P50: 210, P90: 480, P95: 510, P99: 900}}
+	return wire.Usage{
+		Days: q.Days, Bucket: cmp.Or(string(q.Unit), "day"), StepSeconds: 86_400, TimeZone: cmp.Or(q.Zone, "UTC"),
+		Totals: wire.Counters{Calls: 3, Errors: 1}, Latency: took, Series: []wire.UsagePoint{}, ByKey: []wire.KeyUsage{},
+		ByModel: []wire.ModelUsage{{Model: "=1+1", Counters: wire.Counters{Calls: 3, Errors: 1}, Latency: took}},
+		ByTask:  []wire.TaskUsage{}, ByStatus: []wire.StatusUsage{}, BySource: []wire.SourceUsage{},
+	}
+}
+
+func (fixedUsage) AppCalls(_ context.Context, q ledger.CallQuery, _ time.Time) (wire.RequestPage, error) {
+	if q.Cursor == "nowhere" {
+		return wire.RequestPage{}, apierr.Violations(apierr.Item{
+			Type: "value_error", Loc: []any{"query", "cursor"}, Msg: "Value error, it must be the next_cursor of a page", Input: q.Cursor,
+		})
+	}
+	ttft, hint, next := int64(182), "svc_live_…x7Qz", "1767607198002000-01KE9X2M5Q3R8T1V7W4Z"
+	at := time.Date(2026, 1, 5, 9, 59, 58, 2_000_000, time.UTC)
+	return wire.RequestPage{KeptDays: 3, LeftOut: 7, NextCursor: &next, Requests: []wire.RequestEntry{{
+		ID: "01KE9X2M5Q3R8T1V7W4Z", At: at, KeyID: "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11", Hint: &hint, Endpoint: "agent", Task: "conversation",
+		Model: cmp.Or(q.Model, "=1+1"), Status: 200, End: "done", TTFTMS: &ttft, TookMS: 941, TokensIn: 14, TokensOut: 87, Source: "provider",
+	}, {
+		ID: "01KE9X2M5Q3R8T1V7W4Y", At: at, KeyID: "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b12", Endpoint: "agent", Status: max(q.StatusFrom, 422), End: "refused",
+		Source: "none",
+	}}}, nil
 }
 
 func (fixedUsage) DayUsed(context.Context, string, time.Time) (int64, error) { return 12, nil }
+
+// fixedNodes stands for three gateway nodes, one of which is away.
+type fixedNodes struct{}
+
+func (fixedNodes) Await(_ context.Context, version plane.Version) (node.Receipt, error) {
+	return node.Receipt{
+		Nodes: []node.Applied{{Name: "eu-1", Version: version, After: 12 * time.Millisecond}}, Missing: []node.Missing{{Name: "eu-2", Live: true}, {Name: "us-1"}},
+	}, nil
+}
 
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	log := &safeBuffer{}
 	logger := slog.New(slog.NewJSONHandler(log, nil))
-	s, err := store.Open(t.Context(), testkit.Database(t), logger)
+	s, err := store.Open(t.Context(), storetest.Database(t), logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +151,10 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
+	streams, err := keys.NewStreamSigner([][]byte{key})
+	if err != nil {
+		t.Fatal(err)
+	}
 	vault, err := secret.NewVault([][]byte{key})
 	if err != nil {
 		t.Fatal(err)
@@ -109,27 +163,47 @@ func newStack(t *testing.T) *stack {
 	made, err := catalog.Make([]plane.Model{
 		{ID: "Darwin", Family: "darwin", Tasks: []string{"conversation"}, Upstream: "secret-upstream", Setting: "SECRET_SETTING"},
 		{ID: "House", Family: "emoticore", Tasks: []string{"mood"}},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	mailServer, err := mail.NewServer(mail.Settings{SMTPURL: "smtp://127.0.0.1:1", From: "noreply@portal.example", TLS: mail.TLSNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mailer, err := mail.New(mailServer, vault, time.Now) // nothing is sent: the tests read the outbox
+	if err != nil {
+		t.Fatal(err)
+	}
+	apps := &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now}
 	began := time.Now() // the throttle's clock stands still, so that a slow machine changes nothing
 	a, err := api.New(api.Config{
 		Accounts: &account.Accounts{
-			Store: s, Passwords: passwords, Signer: signer, Throttle: account.NewThrottle(func() time.Time { return began }), Log: logger, Now: time.Now,
+			Store: s, Passwords: passwords, Signer: signer, Throttle: account.NewThrottle(func() time.Time { return began }),
+			Vault: vault, Mailer: mailer, PublicURL: "http://portal.example", Log: logger, Now: time.Now,
 		},
-		Apps:    &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now},
-		Catalog: made, Images: images(t),
+		Apps:    apps,
+		Orgs:    &org.Orgs{Store: s, Mailer: mailer, PublicURL: "http://portal.example", Now: time.Now},
+		Audit:   &audit.Log{Store: s},
+		Exports: s, ExportPace: counter.NewPace(func() time.Time { return began }, api.ExportsPerMinute, api.ExportsBurst),
+		Billing: billing.New(s, nil, "http://portal.example", logger, time.Now),
+		Alerts:  &alert.Alerts{Store: s, Vault: vault, Mailer: mailer, PublicURL: "http://portal.example", Log: logger, Now: time.Now},
+		Catalog: made, Images: images(t), Demos: demos(t), Mailer: mailer,
 		Counters:      &counter.Counters{Store: s, Admin: true, Now: time.Now},
 		CounterReads:  counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
 		CounterWrites: counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
-		Usage:         fixedUsage{}, Portal: portal, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example",
+		Streams:       streams,
+		StreamPace:    counter.NewPace(func() time.Time { return began }, api.StreamKeysPerMinute, api.StreamKeysBurst),
+		Searches:      counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
+		Looks:         counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
+		Mails:         counter.NewPace(func() time.Time { return began }, manyPerMinute, manyPerMinute),
+		Nodes:         fixedNodes{}, Playground: playground.New(apps, s, fakeGateway(t), time.Now), Usage: fixedUsage{}, Portal: portal, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example",
 		DarwinURL: "http://darwin.example", Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stack{api: a, store: s, signer: signer, log: log}
+	st := &stack{api: a, store: s, signer: signer, vault: vault, log: log}
 	st.Handler = server.New(a, server.Options{
 		Log: logger, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example", Now: time.Now,
 		Observe: func(operation string, _ int, _ time.Duration) { st.last.Store(operation) },
@@ -166,7 +240,7 @@ func must[T any](t *testing.T, s *stack, method, path, token string, body any) T
 	t.Helper()
 	w := s.do(t, method, path, token, body)
 	var v T
-	if w.Code != http.StatusOK {
+	if w.Code >= 300 {
 		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
@@ -193,7 +267,7 @@ func TestRoutesAndContract(t *testing.T) {
 	for _, op := range ops {
 		if op.Plane == contract.PlaneControl && !op.Planned {
 			want = append(want, name(op.Method, op.Path, op.ID))
-			secured[op.ID] = slices.Contains(op.Security, "session")
+			secured[op.ID] = slices.Contains(op.Security, "session") || slices.Contains(op.Security, "refreshCookie")
 		}
 	}
 	slices.Sort(have)
@@ -201,10 +275,11 @@ func TestRoutesAndContract(t *testing.T) {
 	if !slices.Equal(have, want) {
 		t.Errorf("routes:\n%s\ncontract:\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
-	fill, target := regexp.MustCompile(`\{\w+\}`), strings.NewReplacer("{target}", "rpi4")
+	fill, target := regexp.MustCompile(`\{\w+\}`), strings.NewReplacer("{target}", "rpi4", "{demo_file}", "kanban", "{file_path}", "modelgate.js")
 	for _, r := range built {
 		w := s.do(t, r.Method, fill.ReplaceAllString(target.Replace(r.Path), uuid.NewString()), "", "{}")
-		if (w.Code == http.StatusUnauthorized) != secured[r.OperationID] || w.Code == http.StatusNotImplemented || w.Code == http.StatusNotFound {
+		if (w.Code == http.StatusUnauthorized) != secured[r.OperationID] || w.Code == http.StatusNotImplemented ||
+			w.Code == http.StatusNotFound && r.OperationID != "inviteInfo" { // there is no such invite, which anybody is told
 			t.Errorf("%s %s answers %d to a stranger; the contract wants a session: %v", r.Method, r.Path, w.Code, secured[r.OperationID])
 		}
 	}
@@ -321,10 +396,30 @@ func TestPortalFiles(t *testing.T) {
 	}
 }
 
+// TestPolicyOfSignInWithGoogle: the portal may load Google's script only where sign-in with Google is configured.
+func TestPolicyOfSignInWithGoogle(t *testing.T) {
+	s := newStack(t)
+	for _, client := range []string{"", "id.example"} {
+		s.api.Accounts.Google = google.New(google.Config{ClientID: client})
+		w := httptest.NewRecorder()
+		server.New(s.api, server.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now}).
+			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/dev/", nil))
+		policy, opener := w.Header().Get("Content-Security-Policy"), w.Header().Get("Cross-Origin-Opener-Policy")
+		allowed := strings.Contains(policy, "script-src 'self' https://accounts.google.com/gsi/client;")
+		if allowed != (client != "") || strings.Contains(policy, "google") != allowed || strings.Contains(policy, "unsafe") {
+			t.Errorf("with client id %q: policy %s", client, policy)
+		}
+		if (opener == "same-origin-allow-popups") != allowed {
+			t.Errorf("with client id %q: opener policy %s", client, opener)
+		}
+	}
+}
+
 func TestGoogleClientID(t *testing.T) {
 	s := newStack(t)
-	s.api.GoogleClientID = "id.example"
-	if w := s.do(t, "GET", "/dev/auth/google-client-id", "", nil); w.Body.String() != `{"client_id":"id.example"}` {
+	s.api.Accounts.Google = google.New(google.Config{ClientID: "id.example"})
+	w := s.do(t, "GET", "/dev/auth/google-client-id", "", nil)
+	if !regexp.MustCompile(`^\{"client_id":"id.example","nonce":"[0-9a-f]{64}"\}$`).MatchString(w.Body.String()) {
 		t.Errorf("got %s", w.Body)
 	}
 }

@@ -3,6 +3,8 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,9 +19,12 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/google"
+	"modelgate.internal/controlplane/internal/google/googletest"
 	contract "modelgate.internal/shared/api"
 	"modelgate.internal/shared/testkit"
 	"modelgate.internal/shared/wire"
@@ -39,8 +44,9 @@ func (s *stack) people(t *testing.T) names {
 			continue
 		}
 		email := strings.ToLower(uuid.NewString()) + "@example.com"
-		session := must[wire.Session](t, s, "POST", "/dev/auth/register", "", wire.RegisterRequest{Name: "Ada", Email: email, Password: "correct horse battery"})
+		session, refresh := s.register(t, wire.RegisterRequest{Name: "Ada", Email: email, Password: "correct horse battery"})
 		token := session.AccessToken
+		open := must[wire.SessionList](t, s, "GET", "/dev/auth/sessions", token, nil)
 		made := must[wire.App](t, s, "POST", "/dev/apps", token, `{"name":"Bot","families":["darwin"],"tasks":["conversation"]}`)
 		key := must[wire.NewKey](t, s, "POST", "/dev/apps/"+made.AppID+"/keys", token, nil)
 		revoked := must[wire.NewKey](t, s, "POST", "/dev/apps/"+made.AppID+"/keys", token, nil)
@@ -48,7 +54,7 @@ func (s *stack) people(t *testing.T) names {
 		darwin := must[wire.NewDarwinToken](t, s, "POST", "/dev/darwin-tokens", token, `{"name":"laptop","team":"research"}`)
 		for name, value := range map[string]string{
 			"email": email, "session": token, "developer": session.Developer.ID, "app": made.AppID, "key": key.KeyID,
-			"revoked": revoked.KeyID, "token": darwin.KeyID,
+			"revoked": revoked.KeyID, "token": darwin.KeyID, "refresh": refresh, "session_id": open.Sessions[0].SessionID,
 		} {
 			n[prefix+name] = value
 		}
@@ -63,7 +69,7 @@ func (s *stack) people(t *testing.T) names {
 	}
 	now := time.Now()
 	sign := func(session account.Session) string {
-		text, err := s.signer.Sign(session)
+		text, err := s.signer.Sign(session, session.CreatedAt, session.ExpiresAt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,11 +83,71 @@ func (s *stack) people(t *testing.T) names {
 	return n
 }
 
+// placeholder is where a transcript names a thing of its developers.
+var placeholder = regexp.MustCompile(`\{\w+\}`)
+
+// peopleOf are the people of a transcript, if it names any, and the mails to them that it names.
+func (s *stack) peopleOf(t *testing.T, request []byte) names {
+	t.Helper()
+	if !placeholder.Match(request) {
+		return names{}
+	}
+	n := s.people(t)
+	if bytes.Contains(request, []byte("_token}")) {
+		s.mailed(t, n)
+	}
+	return n
+}
+
+// mailed adds the tokens that reached the developer and the other one by mail.
+func (s *stack) mailed(t *testing.T, n names) {
+	t.Helper()
+	for _, prefix := range []string{"", "other_"} {
+		s.do(t, "POST", "/dev/auth/forgot-password", "", wire.ForgotPasswordRequest{Email: n[prefix+"email"]})
+		links := s.links(t, n[prefix+"email"])
+		n[prefix+"verify_token"], n[prefix+"reset_token"] = links["verify-email"], links["reset-password"]
+	}
+}
+
+// register creates an account and returns its session and its refresh cookie.
+func (s *stack) register(t *testing.T, req wire.RegisterRequest) (session wire.Session, refresh string) {
+	t.Helper()
+	w := s.do(t, "POST", "/dev/auth/register", "", req)
+	if err := json.Unmarshal(w.Body.Bytes(), &session); err != nil || len(w.Result().Cookies()) != 1 {
+		t.Fatalf("register: %d %s", w.Code, w.Body)
+	}
+	return session, w.Result().Cookies()[0].Value
+}
+
+// links are the tokens of the links that wait in the outbox for an address, by page.
+func (s *stack) links(t *testing.T, email string) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	letters, err := s.store.ClaimMail(t.Context(), time.Now(), time.Now(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range letters {
+		if l.Recipient != email {
+			continue
+		}
+		text, err := s.vault.Open(l.Sealed, "mail_outbox|"+l.ID+"|"+l.Recipient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := regexp.MustCompile(`http://portal.example/dev/#/([\w-]+)\?token=([\w-]+)`).FindSubmatch(text); m != nil {
+			found[string(m[1])] = string(m[2])
+		}
+	}
+	return found
+}
+
 // exchange sends the requests of a transcript, which are separated by lines "===", and returns the last answer.
 // {name} stands for things that people made.
 func (s *stack) exchange(t *testing.T, request []byte, n names) []byte {
 	t.Helper()
 	text := string(request)
+	s.guarded(t, text, n)
 	for name, value := range n {
 		text = strings.ReplaceAll(text, "{"+name+"}", value)
 	}
@@ -176,22 +242,55 @@ var contractOnce = sync.OnceValues(func() (*openapi3.T, error) { return openapi3
 // shown are the headers that transcripts hold. The others are the same for every answer and have a test of their own.
 var shown = []string{
 	"Access-Control-Allow-Origin", "Allow", "Cache-Control", "Content-Disposition", "Content-Range", "Content-Type", "ETag", "Location",
-	"Retry-After", "Vary", "WWW-Authenticate",
+	"RateLimit", "Retry-After", "Set-Cookie", "Vary", "WWW-Authenticate", "X-Answered-By",
 }
+
+// cookie is one of ours with its value.
+var cookie = regexp.MustCompile(`(modelgate_\w+)=[\w-]{43}`)
 
 func show(w *httptest.ResponseRecorder, n names) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%d %s\n", w.Code, http.StatusText(w.Code))
 	for _, h := range shown {
-		if v := w.Header().Get(h); v != "" {
+		for _, v := range w.Header().Values(h) {
 			fmt.Fprintf(&out, "%s: %s\n", h, v)
 		}
 	}
-	body := w.Body.String()
-	if media := w.Header().Get("Content-Type"); !strings.HasPrefix(media, "application/json") || len(body) > 20_000 {
+	body := constant(w.Body.String(), n) // before it is cut: what changes has no fixed length
+	media := w.Header().Get("Content-Type")
+	if !strings.HasPrefix(media, "application/json") && media != "text/event-stream" || len(body) > 20_000 {
+		if media == "text/html; charset=utf-8" { // the rest is the portal's, and differs where that was built
+			body, _, _ = strings.Cut(body, "\n")
+		}
 		body = body[:min(len(body), 60)] + "…"
 	}
-	return fmt.Appendf(out.Bytes(), "\n%s\n", constant(body, n))
+	head := cookie.ReplaceAllString(out.String(), "$1=<value>")
+	return fmt.Appendf(nil, "%s\n%s\n", head, body)
+}
+
+// changing is what differs from run to run, and what stands for it.
+var changing = []struct {
+	expr *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`svc_(test|live|darwin)_…[0-9A-Za-z]{4}`), `svc_${1}_…<hint>`},
+	{regexp.MustCompile(`svc_(test|live|darwin)_[0-9A-Za-z]{51}`), `svc_${1}_<value>`},
+	{regexp.MustCompile(`mgwh_[\w-]{43}`), `mgwh_<secret>`},
+	{regexp.MustCompile(`"day":"20\d\d-\d\d-\d\d"`), `"day":"<day>"`},
+	{regexp.MustCompile(`"nonce":"[0-9a-f]{64}"`), `"nonce":"<nonce>"`},
+	{regexp.MustCompile(`"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}"`), `"<recovery code>"`},
+	{regexp.MustCompile(`[A-Z2-7]{32}`), `<secret>`},
+	{regexp.MustCompile(`203\.0\.\d+\.1`), `<address>`},
+	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), `<jwt>`},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), `<id>`},
+	{regexp.MustCompile(`20(?:2|3)\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`), `<time>`},
+	{regexp.MustCompile(`"(config_version|version)":[1-9]\d*`), `"$1":<n>`},
+	{regexp.MustCompile(`"hash":"[0-9a-f]{64}"`), `"hash":"<hash>"`},
+	{regexp.MustCompile(`"homography":\[(?:[-.e0-9]+,){8}[-.e0-9]+\]`), `"homography":[<nine numbers>]`},
+	{regexp.MustCompile(`([a-z]+)_sim[a-z0-9]{8}\d{6}`), `${1}_<n>`},
+	{regexp.MustCompile(`SIM-\d{4}`), `SIM-<n>`},
+	{regexp.MustCompile(`http://127\.0\.0\.1:\d+/`), `http://stripe.example/`},
+	{regexp.MustCompile(`x{200}…`), `xxx…`},
 }
 
 // constant replaces what changes from run to run.
@@ -201,16 +300,8 @@ func constant(body string, n names) string {
 			body = strings.ReplaceAll(body, value, "{"+name+"}")
 		}
 	}
-	for _, r := range []struct{ expr, with string }{
-		{`svc_(test|live|darwin)_…[0-9A-Za-z]{4}`, `svc_${1}_…<hint>`},
-		{`svc_(test|live|darwin)_[0-9A-Za-z]{51}`, `svc_${1}_<value>`},
-		{`eyJ[\w-]+\.[\w-]+\.[\w-]+`, `<jwt>`},
-		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, `<id>`},
-		{`20(?:2|3)\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`, `<time>`},
-		{`"config_version":[1-9]\d*`, `"config_version":<n>`},
-		{`x{200}…`, `xxx…`},
-	} {
-		body = regexp.MustCompile(r.expr).ReplaceAllString(body, r.with)
+	for _, r := range changing {
+		body = r.expr.ReplaceAllString(body, r.with)
 	}
 	return body
 }
@@ -218,9 +309,9 @@ func constant(body string, n names) string {
 func TestWire(t *testing.T) {
 	s := newStack(t)
 	testkit.Transcripts(t, "testdata/wire", func(t *testing.T, request []byte) []byte {
-		return s.exchange(t, request, s.people(t))
+		return s.exchange(t, request, s.peopleOf(t, request))
 	})
-	if log := s.log.String(); regexp.MustCompile(`svc_(test|live|darwin)_[0-9A-Za-z]{51}|eyJ[\w-]+\.|correct horse`).MatchString(log) {
+	if log := s.log.String(); regexp.MustCompile(`svc_(test|live|darwin)_[0-9A-Za-z]{51}|eyJ[\w-]+\.|correct horse|[\w-]{43}`).MatchString(log) {
 		t.Error("a key, a token or a password is in the log")
 	}
 }
@@ -231,4 +322,45 @@ func TestWireWithoutDatabase(t *testing.T) {
 	n := s.people(t)
 	s.store.Close()
 	testkit.Transcripts(t, "testdata/away", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, n) })
+}
+
+// TestWireWithoutMail: what needs mail names the settings, registering goes on.
+func TestWireWithoutMail(t *testing.T) {
+	s := newStack(t)
+	s.api.Accounts.Mailer = nil
+	testkit.Transcripts(t, "testdata/nomail", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, s.peopleOf(t, request)) })
+}
+
+// TestWireWithGoogle signs in with tokens of a provider on loopback.
+func TestWireWithGoogle(t *testing.T) {
+	s := newStack(t)
+	provider := googletest.New(t)
+	s.api.Accounts.Google = google.New(google.Config{
+		ClientID: "client.example", Issuer: provider.URL, JWKSURL: provider.URL + "/keys", Client: &http.Client{Timeout: google.FetchTimeout}, Now: time.Now,
+	})
+	nonce := sha256.Sum256([]byte(strings.Repeat("A", 43))) // of the cookie in the transcripts
+	testkit.Transcripts(t, "testdata/google", func(t *testing.T, request []byte) []byte {
+		n := s.people(t)
+		s.mailed(t, n)
+		token := func(email string, verified bool, nonce string) string {
+			return provider.Sign(t, "first", jwt.MapClaims{
+				"iss": provider.URL, "aud": "client.example", "sub": uuid.NewString(), "email": email, "email_verified": verified, "name": "Ada",
+				"nonce": nonce, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+			})
+		}
+		n["credential"] = token(n["fresh_email"], true, hex.EncodeToString(nonce[:]))
+		n["credential_of_account"] = token(n["email"], true, hex.EncodeToString(nonce[:]))
+		n["credential_unverified"] = token(n["fresh_email"], false, hex.EncodeToString(nonce[:]))
+		n["credential_other_nonce"] = token(n["fresh_email"], true, "other")
+		return s.exchange(t, request, n)
+	})
+	provider.Break(true)
+	s.api.Accounts.Google = google.New(google.Config{
+		ClientID: "client.example", Issuer: provider.URL, JWKSURL: provider.URL + "/keys", Client: &http.Client{Timeout: google.FetchTimeout}, Now: time.Now,
+	})
+	w := s.do(t, "POST", "/dev/auth/google", "", wire.GoogleLoginRequest{Credential: provider.Sign(t, "first", jwt.MapClaims{"sub": "x"})})
+	documented(t, "loginWithGoogle", w)
+	if w.Code != http.StatusBadGateway {
+		t.Errorf("without its keys: %d %s", w.Code, w.Body)
+	}
 }

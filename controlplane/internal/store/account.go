@@ -7,16 +7,25 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/audit"
+	"modelgate.internal/controlplane/internal/mail"
 )
 
 // CreateDeveloper implements [account.Store].
-func (s *Store) CreateDeveloper(ctx context.Context, c account.Credentials) error {
+func (s *Store) CreateDeveloper(ctx context.Context, c account.Credentials, links ...account.MailedLink) error {
 	err := s.Tx(ctx, "create developer", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, insertDeveloper, c.ID, c.Name, c.Email, c.PasswordHash, c.Plan, c.PerMinute, c.PerDay,
 			c.VerifiedAt, c.CreatedAt)
-		return err
+		for i := 0; err == nil && i < len(links); i++ {
+			err = addLink(ctx, tx, c.ID, links[i])
+		}
+		if err != nil {
+			return err
+		}
+		return s.record(ctx, tx, audit.Entry{Chain: c.ID, Actor: c.ID, Kind: audit.Account, Target: c.ID, After: accountView(c.Developer)})
 	})
 	if violates(err, "developers_email_key") {
 		return account.ErrEmailTaken
@@ -44,6 +53,34 @@ func (s *Store) SetPasswordHash(ctx context.Context, id, hash string) error {
 	})
 }
 
+// SetPassword implements [account.Store].
+func (s *Store) SetPassword(ctx context.Context, id, hash, keep string, letters ...mail.Letter) (ended int64, err error) {
+	err = s.Tx(ctx, "set password", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, updatePasswordHash, id, hash); err != nil {
+			return fmt.Errorf("update password: %w", err)
+		}
+		tag, err := endSessions(ctx, tx, id, keep)
+		if err != nil {
+			return fmt.Errorf("end other sessions: %w", err)
+		}
+		ended = tag.RowsAffected()
+		err = s.record(ctx, tx, audit.Entry{Chain: id, Kind: audit.Password, Target: id, After: sessionsEnded(ended)})
+		if err != nil {
+			return err
+		}
+		return queueMail(ctx, tx, letters...)
+	})
+	return ended, err
+}
+
+// endSessions ends the sessions of a developer but keep; without keep, all of them.
+func endSessions(ctx context.Context, tx pgx.Tx, developerID, keep string) (pgconn.CommandTag, error) {
+	if keep == "" {
+		return tx.Exec(ctx, deleteAllSessions, developerID)
+	}
+	return tx.Exec(ctx, deleteOtherSessions, developerID, keep)
+}
+
 // ChangeDeveloper implements [account.Store].
 func (s *Store) ChangeDeveloper(ctx context.Context, email string, c account.Change, now time.Time) (account.Developer, error) {
 	var d account.Developer
@@ -51,9 +88,14 @@ func (s *Store) ChangeDeveloper(ctx context.Context, email string, c account.Cha
 		if d, err = one[account.Developer](ctx, tx, selectDeveloperByEmail, email); err != nil {
 			return missing(err, account.ErrNoDeveloper, "load developer")
 		}
+		before := accountView(d)
 		d = c.Apply(d, now)
-		if _, err := tx.Exec(ctx, updateTerms, d.ID, d.Plan, d.PerMinute, d.PerDay, d.VerifiedAt); err != nil {
+		if _, err := tx.Exec(ctx, updateTerms, d.ID, d.Plan, d.PerMinute, d.PerDay, d.VerifiedAt, d.InFlight, d.Tokens); err != nil {
 			return fmt.Errorf("update terms: %w", err)
+		}
+		err = s.record(ctx, tx, audit.Entry{Chain: d.ID, Kind: audit.Account, Target: d.ID, Before: before, After: accountView(d)})
+		if err != nil {
+			return err
 		}
 		_, err = s.announceGrants(ctx, tx, selectGrantsOfDeveloper, d.ID)
 		return err
@@ -61,23 +103,13 @@ func (s *Store) ChangeDeveloper(ctx context.Context, email string, c account.Cha
 	return d, err
 }
 
-// CreateSession implements [account.Store].
-func (s *Store) CreateSession(ctx context.Context, session account.Session, keep int) error {
-	return s.Tx(ctx, "create session", func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, insertSession, session.ID, session.DeveloperID, session.CreatedAt, session.ExpiresAt); err != nil {
-			return fmt.Errorf("insert session: %w", err)
-		}
-		if _, err := tx.Exec(ctx, deleteOldSessions, session.DeveloperID, keep); err != nil {
-			return fmt.Errorf("end old sessions: %w", err)
-		}
-		return nil
-	})
-}
-
-// Session implements [account.Store].
-func (s *Store) Session(ctx context.Context, id string) (account.Session, error) {
-	session, err := one[account.Session](ctx, s.pool, selectSession, id)
-	return session, missing(err, account.ErrNoSession, "load session")
+// RecordLock implements [account.Store].
+func (s *Store) RecordLock(ctx context.Context, developerID string) error {
+	chain := developerID
+	if chain == "" {
+		chain = audit.Installation
+	}
+	return s.Record(ctx, audit.Entry{Chain: chain, Kind: audit.Account, Target: developerID, After: map[string]any{"locked": true}})
 }
 
 // missing makes a domain's error of "no rows" and says what was done for the others.

@@ -1,7 +1,8 @@
 package store
 
 const (
-	developerColumns = `id, name, email, plan, per_minute, per_day, verified_at, created_at`
+	developerColumns = `id, name, email, plan, per_minute, per_day, in_flight, tokens_per_minute AS tokens, verified_at, created_at,
+		(SELECT m.org_id FROM org_members AS m WHERE m.developer_id = developers.id) AS org_id`
 
 	insertDeveloper = `
 		INSERT INTO developers (id, name, email, password_hash, plan, per_minute, per_day, verified_at, created_at)
@@ -15,18 +16,7 @@ const (
 
 	updatePasswordHash = `UPDATE developers SET password_hash = $2 WHERE id = $1`
 
-	updateTerms = `UPDATE developers SET plan = $2, per_minute = $3, per_day = $4, verified_at = $5 WHERE id = $1`
-
-	insertSession = `INSERT INTO sessions (id, developer_id, created_at, expires_at) VALUES ($1, $2, $3, $4)`
-
-	selectSession = `SELECT id, developer_id, created_at, expires_at FROM sessions WHERE id = $1`
-
-	deleteOldSessions = `
-		DELETE FROM sessions
-		WHERE developer_id = $1 AND id NOT IN (
-			SELECT id FROM sessions WHERE developer_id = $1 ORDER BY created_at DESC, id LIMIT $2)`
-
-	deleteExpiredSessions = `DELETE FROM sessions WHERE expires_at < $1`
+	updateTerms = `UPDATE developers SET plan = $2, per_minute = $3, per_day = $4, verified_at = $5, in_flight = $6, tokens_per_minute = $7 WHERE id = $1`
 )
 
 func accountStatements() map[string]string {
@@ -37,9 +27,5 @@ func accountStatements() map[string]string {
 		"selectDeveloperByEmail":   selectDeveloperByEmail,
 		"updatePasswordHash":       updatePasswordHash,
 		"updateTerms":              updateTerms,
-		"insertSession":            insertSession,
-		"selectSession":            selectSession,
-		"deleteOldSessions":        deleteOldSessions,
-		"deleteExpiredSessions":    deleteExpiredSessions,
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,9 @@ import (
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/audit"
+	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
 )
@@ -16,32 +20,69 @@ import (
 // CreateApp implements [app.Store]. Two creations at once read the same count; one of them collides and counts again.
 func (s *Store) CreateApp(ctx context.Context, a app.App) error {
 	return s.Tx(ctx, "create app", func(tx pgx.Tx) error {
+		if err := allowApp(ctx, tx, a); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, insertApp, a.ID, a.DeveloperID, a.Name, a.Description, a.Environment, list(a.Families), list(a.Tasks),
+			a.RateLimit, a.Active, a.ExpiresAt, a.CreatedAt, a.UpdatedAt, a.OrgID)
+		if err != nil {
+			return fmt.Errorf("insert app: %w", err)
+		}
+		return s.record(ctx, tx, appEntry(a, nil, appView(a)))
+	})
+}
+
+// allowApp returns a 403 when the owner of the app may not have one more, or the developer may not make it.
+func allowApp(ctx context.Context, tx pgx.Tx, a app.App) error {
+	var terms plan.Terms
+	counted, owner := countApps, a.DeveloperID
+	if a.OrgID == nil {
 		d, err := one[account.Developer](ctx, tx, selectDeveloper, a.DeveloperID)
 		if err != nil {
 			return missing(err, account.ErrNoSession, "load developer")
 		}
-		have, err := count(ctx, tx, countApps, a.DeveloperID)
+		terms = d.Terms()
+	} else {
+		m, err := membership(ctx, tx, a.DeveloperID)
+		if errors.Is(err, org.ErrNoOrg) || err == nil && m.ID != *a.OrgID {
+			return org.ErrOtherOrg
+		}
 		if err != nil {
 			return err
 		}
-		if err := d.Terms().AllowApp(have); err != nil {
+		if err := org.Allow(m.Role, org.ChangeApps); err != nil {
 			return err
 		}
-		if have >= app.AppsPerDeveloperMax {
-			return apierr.New(apierr.Forbidden, fmt.Sprintf("You have %d apps, the most there can be. Delete one first.", have))
-		}
-		_, err = tx.Exec(ctx, insertApp, a.ID, a.DeveloperID, a.Name, a.Description, a.Environment, list(a.Families), list(a.Tasks),
-			a.RateLimit, a.Active, a.ExpiresAt, a.CreatedAt, a.UpdatedAt)
-		if err != nil {
-			return fmt.Errorf("insert app: %w", err)
-		}
-		return nil
-	})
+		terms, counted, owner = m.Terms(), countAppsOfOrg, m.ID
+	}
+	have, err := count(ctx, tx, counted, owner)
+	if err != nil {
+		return err
+	}
+	if err := terms.AllowApp(have); err != nil {
+		return err
+	}
+	if have >= app.AppsPerDeveloperMax {
+		return apierr.New(apierr.Forbidden, fmt.Sprintf("There are %d apps, the most there can be. Delete one first.", have))
+	}
+	return nil
+}
+
+// chain is the audit log that an app's matters belong to.
+func chain(a app.App) string {
+	if a.OrgID != nil {
+		return *a.OrgID
+	}
+	return a.DeveloperID
+}
+
+func appEntry(a app.App, before, after any) audit.Entry {
+	return audit.Entry{Chain: chain(a), Kind: audit.App, Target: a.ID, Before: before, After: after}
 }
 
 // Apps implements [app.Store].
 func (s *Store) Apps(ctx context.Context, developerID string) ([]app.App, error) {
-	apps, err := rows[app.App](ctx, s.pool, selectApps, developerID, app.AppsPerDeveloperMax)
+	apps, err := rows[app.App](ctx, s.pool, selectApps, developerID, app.AppsPerDeveloperMax, org.Roles(org.ReadApps))
 	if err != nil {
 		return nil, fmt.Errorf("list apps: %w", err)
 	}
@@ -50,33 +91,40 @@ func (s *Store) Apps(ctx context.Context, developerID string) ([]app.App, error)
 
 // App implements [app.Store].
 func (s *Store) App(ctx context.Context, developerID, appID string) (app.App, error) {
-	return loadApp(ctx, s.pool, developerID, appID)
+	return loadApp(ctx, s.pool, developerID, appID, org.ReadApps)
 }
 
 // UpdateApp implements [app.Store].
-func (s *Store) UpdateApp(ctx context.Context, developerID, appID string, u app.Update, now time.Time) (app.App, error) {
-	var a app.App
+func (s *Store) UpdateApp(ctx context.Context, developerID, appID string, u app.Update, now time.Time) (app.App, plane.Version, error) {
+	var (
+		a       app.App
+		version plane.Version
+	)
 	err := s.changing(ctx, "update app", func(tx pgx.Tx) (err error) {
-		if a, err = loadApp(ctx, tx, developerID, appID); err != nil {
+		if a, err = loadApp(ctx, tx, developerID, appID, org.ChangeApps); err != nil {
 			return err
 		}
+		before := appView(a)
 		a = u.Apply(a, now)
 		_, err = tx.Exec(ctx, updateApp, a.ID, a.Name, a.Description, a.Environment, list(a.Families), list(a.Tasks), a.RateLimit,
 			a.Active, a.UpdatedAt)
 		if err != nil {
 			return fmt.Errorf("update app: %w", err)
 		}
-		_, err = s.announceGrants(ctx, tx, selectGrantsOfApp, a.ID)
+		if err := s.record(ctx, tx, appEntry(a, before, appView(a))); err != nil {
+			return err
+		}
+		version, err = s.announceGrants(ctx, tx, selectGrantsOfApp, a.ID)
 		return err
 	})
-	return a, err
+	return a, version, err
 }
 
 // DeleteApp implements [app.Store].
 func (s *Store) DeleteApp(ctx context.Context, developerID, appID string) (plane.Version, error) {
 	var version plane.Version
 	err := s.changing(ctx, "delete app", func(tx pgx.Tx) error {
-		a, err := loadApp(ctx, tx, developerID, appID)
+		a, err := loadApp(ctx, tx, developerID, appID, org.ChangeApps)
 		if err != nil {
 			return err
 		}
@@ -86,6 +134,9 @@ func (s *Store) DeleteApp(ctx context.Context, developerID, appID string) (plane
 		}
 		if _, err := tx.Exec(ctx, deleteApp, a.ID); err != nil {
 			return fmt.Errorf("delete app: %w", err)
+		}
+		if err := s.record(ctx, tx, appEntry(a, appView(a), nil)); err != nil {
+			return err
 		}
 		version, err = s.announce(ctx, tx, gone...)
 		return err
@@ -123,9 +174,13 @@ func goneOf(ctx context.Context, tx pgx.Tx, statement, id string) ([]plane.Chang
 
 type hashRow struct{ Hash []byte }
 
-func loadApp(ctx context.Context, q querier, developerID, appID string) (app.App, error) {
+// loadApp loads an app for a developer who needs a right to it.
+func loadApp(ctx context.Context, q querier, developerID, appID string, right org.Right) (app.App, error) {
 	a, err := one[app.App](ctx, q, selectApp, appID, developerID)
-	return a, missing(err, app.ErrNoApp, "load app")
+	if err != nil {
+		return a, missing(err, app.ErrNoApp, "load app")
+	}
+	return a, a.Allow(right)
 }
 
 func count(ctx context.Context, tx pgx.Tx, statement string, args ...any) (int64, error) {

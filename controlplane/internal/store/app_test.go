@@ -53,7 +53,7 @@ func TestWhatTheNodesLearnOfAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := a.CreateKey(ctx, d.ID, made.ID)
+	k, err := a.CreateKey(ctx, d.ID, made.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestWhatTheNodesLearnOfAKey(t *testing.T) {
 		return all[k.ID]
 	}
 	p := one()
-	if p.AppID != made.ID || p.DeveloperID != d.ID || p.Kind != key.Live || len(p.Limits) != 3 || p.Limits[1].Max != 7 {
+	if p.AppID != made.ID || p.DeveloperID != d.ID || p.Kind != key.Live || len(p.Limits) != 4 || p.Limits[1].Max != 7 {
 		t.Errorf("published %+v", p)
 	}
 	hash := key.Hash(k.Value)
@@ -77,7 +77,7 @@ func TestWhatTheNodesLearnOfAKey(t *testing.T) {
 	off, on, rate := false, true, int64(9)
 	update := func(u app.Update) {
 		t.Helper()
-		if _, err := a.Update(ctx, d.ID, made.ID, u); err != nil {
+		if _, _, err := a.Update(ctx, d.ID, made.ID, u); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestWhatTheNodesLearnOfAKey(t *testing.T) {
 		t.Errorf("published %+v", p)
 	}
 
-	again, err := a.RegenerateKey(ctx, d.ID, made.ID, k.ID)
+	again, err := a.RegenerateKey(ctx, d.ID, made.ID, k.ID, 0, nil)
 	if err != nil || again.ID != k.ID || again.Value == k.Value {
 		t.Errorf("regenerated: %v", err)
 	}
@@ -107,7 +107,7 @@ func TestWhatTheNodesLearnOfAKey(t *testing.T) {
 		t.Errorf("after regenerating: %v", got)
 	}
 
-	if _, err := a.CreateKey(ctx, d.ID, made.ID); err != nil {
+	if _, err := a.CreateKey(ctx, d.ID, made.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	revoked, err := a.RevokeKey(ctx, d.ID, made.ID, k.ID)
@@ -138,20 +138,20 @@ func TestAnEndIsPublishedAheadOfTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := a.CreateKey(t.Context(), d.ID, made.ID)
+	k, err := a.CreateKey(t.Context(), d.ID, made.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := a.CreateToken(t.Context(), d.ID, app.TokenRequest{Scopes: []string{"darwin", "conversation"}, ExpiresAt: &end, Metadata: []byte(`{}`)})
+	token, err := a.CreateToken(t.Context(), d.ID, app.TokenRequest{Scopes: []string{"darwin", "conversation"}, ExpiresAt: &end, Metadata: []byte(`{}`)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := principals(t, s)
-	if p := all[k.ID]; !p.NotAfter.Equal(end) || len(p.Limits) != 2 || p.Kind != key.Test {
+	if p := all[k.ID]; !p.NotAfter.Equal(end) || len(p.Limits) != 3 || p.Kind != key.Test {
 		t.Errorf("key: %+v", p)
 	}
 	p := all[token.ID]
-	if !p.NotAfter.Equal(end) || p.Kind != key.Darwin || p.AppID != "" || len(p.Limits) != 2 ||
+	if !p.NotAfter.Equal(end) || p.Kind != key.Darwin || p.AppID != "" || len(p.Limits) != 3 ||
 		fmt.Sprint(p.Scope) != "{[darwin] [conversation]}" {
 		t.Errorf("token: %+v", p)
 	}
@@ -166,7 +166,7 @@ func TestValuesAreSealedAndErased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := a.CreateKey(ctx, d.ID, made.ID)
+	k, err := a.CreateKey(ctx, d.ID, made.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestValuesAreSealedAndErased(t *testing.T) {
 	if _, err := a.Reveal(ctx, d.ID, made.ID, k.ID); !isErr(err, app.ErrKeyRevoked) {
 		t.Errorf("revealed a revoked key: %v", err)
 	}
-	if _, err := a.RegenerateKey(ctx, d.ID, made.ID, k.ID); !isErr(err, app.ErrKeyRevoked) {
+	if _, err := a.RegenerateKey(ctx, d.ID, made.ID, k.ID, 0, nil); !isErr(err, app.ErrKeyRevoked) {
 		t.Errorf("regenerated a revoked key: %v", err)
 	}
 }
@@ -208,11 +208,11 @@ func TestNothingOfAnotherDeveloper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := a.CreateKey(ctx, owner.ID, made.ID)
+	k, err := a.CreateKey(ctx, owner.ID, made.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := a.CreateToken(ctx, owner.ID, app.TokenRequest{Metadata: []byte(`{}`)})
+	token, err := a.CreateToken(ctx, owner.ID, app.TokenRequest{Metadata: []byte(`{}`)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,10 +221,10 @@ func TestNothingOfAnotherDeveloper(t *testing.T) {
 	checks := map[string]func() error{
 		"get":        func() error { _, err := a.Get(ctx, other.ID, made.ID); return err },
 		"keys":       func() error { _, err := a.Keys(ctx, other.ID, made.ID); return err },
-		"update":     func() error { _, err := a.Update(ctx, other.ID, made.ID, app.Update{Name: &name}); return err },
+		"update":     func() error { _, _, err := a.Update(ctx, other.ID, made.ID, app.Update{Name: &name}); return err },
 		"delete":     func() error { _, err := a.Delete(ctx, other.ID, made.ID); return err },
-		"create key": func() error { _, err := a.CreateKey(ctx, other.ID, made.ID); return err },
-		"regenerate": func() error { _, err := a.RegenerateKey(ctx, other.ID, made.ID, k.ID); return err },
+		"create key": func() error { _, err := a.CreateKey(ctx, other.ID, made.ID, nil); return err },
+		"regenerate": func() error { _, err := a.RegenerateKey(ctx, other.ID, made.ID, k.ID, 0, nil); return err },
 		"revoke":     func() error { _, err := a.RevokeKey(ctx, other.ID, made.ID, k.ID); return err },
 		"reveal":     func() error { _, err := a.Reveal(ctx, other.ID, made.ID, k.ID); return err },
 	}
@@ -278,9 +278,9 @@ func TestNumberOfKeysIsBounded(t *testing.T) {
 		max   int
 		more  func() error
 	}{
-		{&made.ID, key.Test, app.KeysPerAppMax, func() error { _, err := a.CreateKey(ctx, d.ID, made.ID); return err }},
+		{&made.ID, key.Test, app.KeysPerAppMax, func() error { _, err := a.CreateKey(ctx, d.ID, made.ID, nil); return err }},
 		{nil, key.Darwin, app.TokensPerDeveloperMax, func() error {
-			_, err := a.CreateToken(ctx, d.ID, app.TokenRequest{Metadata: []byte(`{}`)})
+			_, err := a.CreateToken(ctx, d.ID, app.TokenRequest{Metadata: []byte(`{}`)}, nil)
 			return err
 		}},
 	} {

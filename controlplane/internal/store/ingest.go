@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"modelgate.internal/controlplane/internal/ingest"
@@ -37,63 +36,70 @@ func (s *Store) ApplyUsage(ctx context.Context, nodeID, incarnation string, at t
 	return next, nil
 }
 
-// applyDelta sends everything in one round trip.
+// applyDelta sends everything in one round trip, and in a second one what sketches became long by it.
 func applyDelta(ctx context.Context, tx pgx.Tx, nodeID, incarnation string, at time.Time, d *ingest.Delta) error {
-	var b pgx.Batch
+	var (
+		b    pgx.Batch
+		long []*rollups
+	)
 	b.Queue(upsertUsageProgress, nodeID, incarnation, int64(d.Next), at)
-	queueRollups(&b, upsertUsageHour, d.Hours)
-	queueRollups(&b, upsertUsageDay, d.Days)
+	for _, t := range []*rollups{
+		rollupsOf(upsertUsageMinute, replaceSketchesMinute, d.Minutes),
+		rollupsOf(upsertUsageHour, replaceSketchesHour, d.Hours),
+		rollupsOf(upsertUsageDay, replaceSketchesDay, d.Days),
+		rollupsOf(upsertUsageAppHour, replaceSketchesAppHour, appHours(d.Hours)),
+	} {
+		t.queue(&b, &long)
+	}
+	queueEdges(&b, nodeID, d.Edges)
 	if n := len(d.Accounts); n > 0 {
-		accounts, days, calls := make([]uuid.UUID, n), make([]time.Time, n), make([]int64, n)
+		accounts, days, calls := make(ids, n), make([]time.Time, n), make([]int64, n)
 		for i, a := range d.Accounts {
-			accounts[i], days[i], calls[i] = a.Account, time.Unix(a.Day, 0).UTC(), a.Calls
+			accounts[i], days[i], calls[i] = idOf(a.Account), time.Unix(a.Day, 0).UTC(), a.Calls
 		}
 		b.Queue(upsertUsageAccountDay, accounts, days, calls)
 	}
-	if n := len(d.Apps); n > 0 {
-		apps, calls := make([]uuid.UUID, n), make([]int64, n)
-		for i, a := range d.Apps {
-			apps[i], calls[i] = a.App, a.Calls
-		}
-		b.Queue(upsertUsageAppApplied, apps, calls, nodeID)
-	}
 	if n := len(d.Keys); n > 0 {
-		keys, used := make([]uuid.UUID, n), make([]time.Time, n)
+		keys, used := make(ids, n), make([]time.Time, n)
 		for i, k := range d.Keys {
-			keys[i], used[i] = k.Key, k.At
+			keys[i], used[i] = idOf(k.Key), k.At
 		}
 		b.Queue(updateKeysLastUsed, keys, used)
 	}
+	queueCalls(&b, d)
 	for _, r := range d.Rejected {
 		b.Queue(upsertUsageRejected, nodeID, incarnation, int64(r.Seq), r.Whole, r.Reason, r.Body, at)
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return fmt.Errorf("add to the rollups: %w", err)
 	}
+	if len(long) == 0 {
+		return nil
+	}
+	var again pgx.Batch
+	for _, t := range long {
+		t.queueReplace(&again)
+	}
+	if err := tx.SendBatch(ctx, &again).Close(); err != nil {
+		return fmt.Errorf("compact sketches: %w", err)
+	}
 	return nil
 }
 
-// queueRollups queues one statement for all rollups of a segment: at most plane.SegmentRecordsMax rows.
-func queueRollups(b *pgx.Batch, sql string, rollups []ingest.Rollup) {
-	n := len(rollups)
+// queueEdges queues one statement for what the node says it sent.
+func queueEdges(b *pgx.Batch, nodeID string, edges []ingest.EdgeDay) {
+	n := len(edges)
 	if n == 0 {
 		return
 	}
-	var (
-		apps, keys, accounts                 = make([]uuid.UUID, n), make([]uuid.UUID, n), make([]uuid.UUID, n)
-		buckets                              = make([]time.Time, n)
-		models, tasks, sources               = make([]string, n), make([]string, n), make([]string, n)
-		statuses                             = make([]int64, n)
-		calls, failures, tokensIn, tokensOut = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	)
-	for i := range rollups {
-		r := &rollups[i]
-		apps[i], keys[i], accounts[i] = r.App, r.Key, r.Account
-		buckets[i], statuses[i] = time.Unix(r.Bucket, 0).UTC(), int64(r.Status)
-		models[i], tasks[i], sources[i] = r.Model, r.Task, r.Source
-		calls[i], failures[i], tokensIn[i], tokensOut[i] = r.Calls, r.Errors, r.TokensIn, r.TokensOut
+	apps, keys, accounts := make(ids, n), make(ids, n), make(ids, n)
+	buckets := make([]time.Time, n)
+	calls, tokensIn, tokensOut := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, e := range edges {
+		apps[i], keys[i], accounts[i], buckets[i] = idOf(e.App), idOf(e.Key), idOf(e.Account), time.Unix(e.Bucket, 0).UTC()
+		calls[i], tokensIn[i], tokensOut[i] = e.Calls, e.TokensIn, e.TokensOut
 	}
-	b.Queue(sql, apps, buckets, keys, accounts, models, tasks, statuses, sources, calls, failures, tokensIn, tokensOut)
+	b.Queue(upsertUsageEdgeDay, apps, buckets, keys, accounts, nodeID, calls, tokensIn, tokensOut)
 }
 
 // RejectSegment implements [ingest.Store].

@@ -12,7 +12,12 @@ const (
 	TxBackoffMax   = 200 * time.Millisecond
 	RetryAfter     = 2 * time.Second // what callers are told while the database is away
 
+	SketchBytes   = 1536 // of a rollup's two sketches; longer ones are compacted. A row stays below what is stored out of line
+	PruneBuckets  = 60   // minutes and hours of usage that one transaction deletes
+	PruneCallRows = 5000 // entries of the log of calls that one transaction deletes
+
 	KeyReadsKept        = 400 * 24 * time.Hour // how long it is kept who read a key
+	RetiredKeysMax      = 1000                 // keys whose ended values go in one round of housekeeping
 	HousekeepingTimeout = time.Minute          // one round of it
 	HousekeepingEvery   = 10 * time.Minute     // how often ended sessions are removed
 )

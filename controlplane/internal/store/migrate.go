@@ -39,18 +39,11 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}, goose.WithLocker(locker))
 }
 
-// Pending returns how many migrations the database lacks.
-func (s *Store) Pending(ctx context.Context) (int, error) {
-	var pending int
-	err := s.provide(func(p *goose.Provider) error {
-		states, err := p.Status(ctx)
-		if err != nil {
+// Pending reports whether the database lacks migrations. It reads the list of those applied once, so it is fit for every start.
+func (s *Store) Pending(ctx context.Context) (pending bool, err error) {
+	err = s.provide(func(p *goose.Provider) error {
+		if pending, err = p.HasPending(ctx); err != nil {
 			return fmt.Errorf("read which migrations are applied: %w", away(err))
-		}
-		for _, state := range states {
-			if state.State == goose.StatePending {
-				pending++
-			}
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"modelgate.internal/controlplane/internal/node"
 	"modelgate.internal/shared/plane"
@@ -46,12 +47,18 @@ func (s *Store) NodeSeen(ctx context.Context, id string, at time.Time) error {
 	})
 }
 
-// NodeAcked implements [node.Store].
+// NodeAcked implements [node.Store]. It is one statement without a transaction around it, because revocations wait for it and
+// saying it twice does no harm.
 func (s *Store) NodeAcked(ctx context.Context, id string, ack plane.Ack, at time.Time) error {
-	return s.Tx(ctx, "store acknowledgement", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, ackNode, id, int64(ack.Epoch), int64(ack.Version), at, ack.KeysHeld, ack.Build)
-		return err
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
+	defer cancel()
+	_, err := settled(func() (pgconn.CommandTag, error) {
+		return s.pool.Exec(ctx, ackNode, id, int64(ack.Epoch), int64(ack.Version), at, ack.KeysHeld, ack.Build)
 	})
+	if err != nil {
+		return fmt.Errorf("store acknowledgement: %w", away(err))
+	}
+	return nil
 }
 
 // ForgetNode implements [node.Store].

@@ -8,7 +8,7 @@ const (
 	selectOldestChange = `SELECT rev FROM config_log ORDER BY rev LIMIT 1`
 
 	selectRecordsAfter = `
-		SELECT rev, kind, id, body, FALSE AS gone FROM config_records
+		SELECT rev, kind, id, line FROM config_records
 		WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3`
 
 	selectRecordsOfKinds = `

@@ -10,12 +10,28 @@ func Statements() map[string]string {
 	for _, domain := range []map[string]string{
 		configStatements(),
 		accountStatements(),
+		sessionStatements(),
+		linkStatements(),
+		totpStatements(),
+		googleStatements(),
+		removalStatements(),
+		exportStatements(),
+		rewrapStatements(),
 		appStatements(),
+		onceStatements(),
+		cameraStatements(),
+		replayStatements(),
 		publishStatements(),
 		nodeStatements(),
 		ingestStatements(),
 		ledgerStatements(),
+		callsStatements(),
 		counterStatements(),
+		mailStatements(),
+		auditStatements(),
+		orgStatements(),
+		billingStatements(),
+		alertStatements(),
 	} {
 		maps.Copy(all, domain)
 	}

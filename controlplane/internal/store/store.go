@@ -25,7 +25,8 @@ type Store struct {
 	pool      *pgxpool.Pool
 	log       *slog.Logger
 	cockroach bool
-	twice     func() bool // nil outside of tests
+	twice     func() bool         // nil outside of tests
+	faulty    func(pgx.Tx) pgx.Tx // nil outside of tests
 	turn      chan struct{}
 	news      news
 	migrated  atomic.Bool // once true, always true
@@ -77,8 +78,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if pending > 0 {
-		return fmt.Errorf("the database lacks %d migrations: run controlplane migrate", pending)
+	if pending {
+		return errors.New("the database lacks migrations of this build: run controlplane migrate")
 	}
 	s.migrated.Store(true)
 	return nil

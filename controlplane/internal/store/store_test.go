@@ -23,7 +23,26 @@ import (
 // open returns a store on a new, migrated database. Half of its transactions run twice.
 func open(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), testkit.Database(t), slog.New(slog.DiscardHandler))
+	return openAt(t, database(t))
+}
+
+// database returns the address of a new, migrated database.
+func database(t *testing.T) string {
+	t.Helper()
+	return testkit.DatabaseWith(t, "schema", func(ctx context.Context, url string) error {
+		s, err := Open(ctx, url, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.Migrate(ctx)
+	})
+}
+
+// openAt is for several stores on one database.
+func openAt(t *testing.T, url string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +206,7 @@ func TestSessionsOfADeveloperAreBounded(t *testing.T) {
 	var ids []string
 	for i := range 4 {
 		session := account.Session{ID: uuid.NewString(), DeveloperID: d.ID, CreatedAt: micros().Add(time.Duration(i) * time.Second), ExpiresAt: micros().Add(time.Hour)}
-		if err := s.CreateSession(t.Context(), session, 2); err != nil {
+		if err := s.CreateSession(t.Context(), session, []byte(session.ID), 2); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, session.ID)
@@ -205,7 +224,7 @@ func TestHousekeepingRemovesOnlyTheOld(t *testing.T) {
 	d := developer(t, s, plan.Free)
 	for _, end := range []time.Duration{-time.Minute, time.Hour} {
 		session := account.Session{ID: uuid.NewString(), DeveloperID: d.ID, CreatedAt: micros(), ExpiresAt: micros().Add(end)}
-		if err := s.CreateSession(t.Context(), session, 10); err != nil {
+		if err := s.CreateSession(t.Context(), session, []byte(session.ID), 10); err != nil {
 			t.Fatal(err)
 		}
 	}

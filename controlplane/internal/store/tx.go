@@ -121,6 +121,9 @@ func (s *Store) attempt(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	if s.faulty != nil {
+		tx = s.faulty(tx)
+	}
 	if err := fn(tx); err != nil {
 		// The rollback must reach the server even if the caller has gone; if it does not, the pool closes the connection.
 		rollback, cancel := context.WithTimeout(context.WithoutCancel(ctx), ConnectTimeout)
@@ -146,6 +149,7 @@ const (
 	codeSerialization     = "40001"
 	codeCompletionUnknown = "40003"
 	codeDeadlock          = "40P01"
+	codeForeignKey        = "23503"
 	codeUnique            = "23505"
 	codeBadCharacter      = "22021"
 	codeUntranslatable    = "22P05"

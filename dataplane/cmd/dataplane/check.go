@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/shared/conf"
 	"modelgate.internal/shared/obs"
 )
@@ -25,20 +27,28 @@ func check(w io.Writer, cfg *Config) error {
 	c.say("", "told to callers as %s", cfg.GatewayURL)
 	c.address("Darwin host", "darwin_listen", cfg.DarwinListen)
 	c.say("", "told to callers as %s", cfg.DarwinURL)
+	c.certificate(cfg)
 	c.address("metrics, probes, profiles", "metrics_listen", cfg.MetricsListen)
 	c.control(cfg)
 	c.data(cfg)
+	c.quota(cfg)
 	c.credentials(cfg)
 	c.say("calls", "at most %s; upstreams: connect %s, head %s, first event %s, silence %s, whole answer %s",
 		cfg.CallTime, cfg.ConnectTime, cfg.HeadTime, cfg.FirstTime, cfg.IdleTime, cfg.AnswerTime)
 	c.say("keep-alive comment", "after %s of silence", cfg.KeepAlive)
+	c.say("clients", "cut when they read nothing for %s; uploads take at most %s", cfg.WriteTime, cfg.UploadTime)
+	c.say("compression", "%s", map[bool]string{false: "off (compress)", true: "of whole answers, for clients that accept zstd or gzip"}[cfg.Compress])
+	if cfg.PublicTranslate > 0 {
+		c.say("translation without a key", "%d calls a minute from one address, %d from all (public_translate)", cfg.PublicTranslate, cfg.PublicTranslateAll)
+	} else {
+		c.say("translation without a key", "off (public_translate)")
+	}
 	c.say("stopping", "not ready for %s, then %s for calls to finish", cfg.DrainWait, cfg.DrainTime)
-	for setting, d := range map[string]time.Duration{"call_time": cfg.CallTime, "drain_time": cfg.DrainTime} {
-		if d <= 0 {
-			c.fail(fmt.Errorf("%s: must be positive", setting))
-		}
+	if err := cfg.times(); err != nil {
+		c.fail(err)
 	}
 	c.memory(cfg)
+	c.usage(cfg)
 	if _, err := obs.Logger(io.Discard, cfg.LogLevel, cfg.LogFormat); err != nil {
 		c.fail(err)
 	}
@@ -65,6 +75,22 @@ func (c *checker) address(what, setting, address string) {
 	c.say(what, "%s (%s)", address, setting)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		c.fail(fmt.Errorf("%s: %w", setting, err))
+	}
+}
+
+func (c *checker) certificate(cfg *Config) {
+	certificate, err := openCertificate(cfg)
+	switch {
+	case err != nil:
+		c.fail(err)
+	case certificate == nil:
+		c.say("TLS", "off: both hosts speak plain HTTP (tls_cert_file)")
+	default:
+		leaf := certificate.Leaf()
+		c.say("TLS", "both hosts, for %s; expires %s", strings.Join(leaf.DNSNames, ", "), leaf.NotAfter.UTC().Format(time.RFC3339))
+		if time.Now().After(leaf.NotAfter) {
+			c.fail(fmt.Errorf("tls_cert_file: %s expired %s", cfg.TLSCertFile, leaf.NotAfter.UTC().Format(time.RFC3339)))
+		}
 	}
 }
 
@@ -106,6 +132,16 @@ func (c *checker) credentials(cfg *Config) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Credentials)) {
 		c.say("upstream credential", "%s: %s", name, cfg.Credentials[name])
 		c.secret("credentials."+name, cfg.Credentials[name])
+	}
+}
+
+func (c *checker) usage(cfg *Config) {
+	c.say("usage records", "%s (usage_sync)", map[bool]string{
+		true:  "on disk before the end of each answer leaves",
+		false: "survive the process at once and reach the disk in groups: the last 20 ms are at risk when the power goes",
+	}[cfg.UsageSync == spool.SyncAnswer])
+	if err := cfg.usageSync(); err != nil {
+		c.fail(err)
 	}
 }
 

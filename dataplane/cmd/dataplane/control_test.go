@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage/usagetest"
 )
 
 // control stands for the control plane's internal listener: a node joins, follows what publish appends, and ships usage.
@@ -91,18 +92,14 @@ func (c *control) take(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	defer z.Close()
-	var last uint64
+	records, err := usagetest.Read(z)
+	if err != nil {
+		panic(err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for lines := json.NewDecoder(z); ; {
-		var record plane.UsageRecord
-		if lines.Decode(&record) != nil {
-			break
-		}
-		last = record.Seq
-		c.usage = append(c.usage, record)
-	}
-	_ = json.NewEncoder(w).Encode(plane.UsageAck{Seq: last})
+	c.usage = append(c.usage, records...)
+	_ = json.NewEncoder(w).Encode(plane.UsageAck{Seq: records[len(records)-1].Seq})
 }
 
 func (c *control) records() []plane.UsageRecord {

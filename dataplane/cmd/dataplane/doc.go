@@ -3,6 +3,6 @@
 //
 // It is configured by a file, the environment and flags; `dataplane -help` lists everything. Two sockets serve callers (the
 // gateway host and the Darwin host), a third, private one serves metrics, probes and profiles. State that must survive a
-// restart is in the data directory: the node's identity, its copy of the configuration, counts of the day, and usage that is
+// restart is in the data directory: the node's identity, its copy of the configuration, its part of the rate-limit ledger, and usage that is
 // not delivered yet.
 package main

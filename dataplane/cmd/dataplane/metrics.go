@@ -10,6 +10,7 @@ import (
 	"modelgate.internal/dataplane/internal/snapshot"
 	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/dataplane/internal/upstream"
+	"modelgate.internal/shared/obs"
 	"modelgate.internal/shared/plane"
 )
 
@@ -32,12 +33,26 @@ func registerState(reg registerer, source *snapshot.Source, usage *spool.Spool, 
 	gauge(reg, "modelgate_usage_unshipped_records", "Usage records that the control plane has not acknowledged.",
 		func() float64 { return float64(usage.Stats().Unshipped) })
 	gauge(reg, "modelgate_usage_disk_bytes", "Disk space of the usage log.", func() float64 { return float64(usage.Stats().DiskBytes) })
+	registerDamage(reg, usage)
 	gauge(reg, "modelgate_usage_lost_records", "Usage records lost to damage. Anything but 0 is a defect.",
 		func() float64 { return float64(usage.Stats().Lost) })
 }
 
+// registerDamage registers what an operator has to know of the usage log.
+func registerDamage(reg registerer, usage *spool.Spool) {
+	gauge(reg, "modelgate_usage_damaged_files", "Files of the usage log that were set aside, or copied, because of damage; see data_dir/spool/damaged.",
+		func() float64 { return float64(usage.Stats().Damaged) })
+	gauge(reg, "modelgate_usage_cut_calls", "Calls cut by a crash of an earlier process that this one counted.",
+		func() float64 { return float64(usage.Stats().Cut) })
+}
+
 func registerBudget(reg registerer, budget *listener.Budget) {
 	gauge(reg, "modelgate_body_bytes", "Memory reserved for large request bodies.", func() float64 { return float64(budget.Used()) })
+}
+
+func registerCertificate(reg registerer, c *listener.Certificate) {
+	gauge(reg, "modelgate_tls_certificate_expires_seconds", "When the certificate in use expires, in seconds since 1970.",
+		func() float64 { return float64(c.Leaf().NotAfter.Unix()) })
 }
 
 func gauge(reg registerer, name, help string, value func() float64) {
@@ -57,10 +72,13 @@ func observeUpstreams(reg registerer) upstream.Observer {
 		Buckets: prometheus.ExponentialBuckets(.001, 2.5, 12),
 	}, []string{"upstream"})
 	reg.MustRegister(requests, inFlight, first)
+	ended := obs.NewSeries(func(l [2]string) prometheus.Counter { return requests.WithLabelValues(l[0], l[1]) })
+	asked := obs.NewSeries(func(id string) prometheus.Gauge { return inFlight.WithLabelValues(id) })
+	begun := obs.NewSeries(func(id string) prometheus.Observer { return first.WithLabelValues(id) })
 	return upstream.Observer{
-		InFlight: func(id string, delta int) { inFlight.WithLabelValues(id).Add(float64(delta)) },
-		First:    func(id string, after time.Duration) { first.WithLabelValues(id).Observe(after.Seconds()) },
-		Ended:    func(id, result string, _ time.Duration) { requests.WithLabelValues(id, result).Inc() },
+		InFlight: func(id string, delta int) { asked.Of(id).Add(float64(delta)) },
+		First:    func(id string, after time.Duration) { begun.Of(id).Observe(after.Seconds()) },
+		Ended:    func(id, result string, _ time.Duration) { ended.Of([2]string{id, result}).Inc() },
 	}
 }
 
@@ -81,9 +99,10 @@ func observePools(reg registerer) pool.Observer {
 		Name: "modelgate_upstream_state", Help: "1 for the state that the upstream is in.",
 	}, []string{"upstream", "state"})
 	reg.MustRegister(state)
+	attempted := obs.NewSeries(func(l [3]string) prometheus.Counter { return attempts.WithLabelValues(l[0], l[1], l[2]) })
 	states := []pool.State{pool.StateUp, pool.StateProbing, pool.StateResting, pool.StateDown, pool.StateOpen}
 	return pool.Observer{
-		Attempt: func(p, up, result string, _ time.Duration) { attempts.WithLabelValues(p, up, result).Inc() },
+		Attempt: func(p, up, result string, _ time.Duration) { attempted.Of([3]string{p, up, result}).Inc() },
 		Broken:  func(p, up string) { broken.WithLabelValues(p, up).Inc() },
 		Waited:  func(p, how string, _ time.Duration) { waits.WithLabelValues(p, how).Inc() },
 		Held:    func(p, why string) { held.WithLabelValues(p, why).Inc() },

@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,10 +24,13 @@ import (
 	"modelgate.internal/dataplane/internal/listener"
 	"modelgate.internal/dataplane/internal/meter"
 	"modelgate.internal/dataplane/internal/pool"
+	"modelgate.internal/dataplane/internal/quota"
+	"modelgate.internal/dataplane/internal/replay"
 	"modelgate.internal/dataplane/internal/snapshot"
 	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/dataplane/internal/upstream"
 	contract "modelgate.internal/shared/api"
+	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/obs"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/run"
@@ -45,7 +51,14 @@ func serve(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	n := &node{cfg: cfg, log: log, reg: obs.Registry("dataplane")}
+	calls, err := lines.Canon(cfg.LogLevel, cfg.LogFormat, "request")
+	if err != nil {
+		return err
+	}
+	n := &node{cfg: cfg, log: log, calls: calls, reg: obs.Registry("dataplane")}
+	if err := cfg.usageSync(); err != nil {
+		return err
+	}
 	if err := prepare(cfg); err != nil {
 		return err
 	}
@@ -66,20 +79,24 @@ func serve(ctx context.Context, cfg *Config) error {
 
 // node is what the process is made of.
 type node struct {
-	cfg *Config
-	log *slog.Logger
-	reg *prometheus.Registry
+	cfg   *Config
+	log   *slog.Logger
+	calls *obs.Canon
+	reg   *prometheus.Registry
 
-	sockets   sockets
-	limiter   *limit.Limiter
-	usage     *spool.Spool
-	source    *snapshot.Source
-	keys      *auth.Auth
-	upstreams *upstream.Set
-	pools     *pool.Set
-	watch     *listener.Watch
-	servers   []*listener.Server
-	draining  atomic.Bool
+	link        *snapshot.Link
+	sockets     sockets
+	certificate *listener.Certificate // nil without TLS
+	quota       *quota.Node
+	limiter     *limit.Limiter
+	usage       *spool.Spool
+	source      *snapshot.Source
+	keys        *auth.Auth
+	upstreams   *upstream.Set
+	pools       *pool.Set
+	watch       *listener.Watch
+	servers     []*listener.Server
+	draining    atomic.Bool
 }
 
 // open takes hold of what the node has: its sockets and its state on disk.
@@ -89,26 +106,32 @@ func (n *node) open(ctx context.Context) (err error) {
 	if n.sockets, err = openSockets(ctx, n.cfg); err != nil {
 		return err
 	}
-	// Counts of the day before callers: what is admitted must be counted on top of them.
-	if n.limiter, err = limit.Open(limit.Options{DataDir: n.cfg.DataDir, Now: time.Now, Log: n.log}); err != nil {
+	if n.certificate, err = openCertificate(n.cfg); err != nil {
 		return err
 	}
 	// The link to the control plane is only made here, not used; nothing below waits for it.
-	link, err := newLink(n.cfg, n.log)
-	if err != nil {
+	if n.link, err = newLink(n.cfg, n.log); err != nil {
+		return err
+	}
+	// The rate-limit ledger before callers: what is admitted must be counted on top of what was.
+	if err = n.openQuota(ctx, daysOf(n.link)); err != nil {
 		return err
 	}
 	// The usage log before anything that would have to be counted.
-	if n.usage, err = spool.Open(spool.Options{DataDir: n.cfg.DataDir, Uploader: link, Now: time.Now, Log: n.log}); err != nil {
+	if n.usage, err = spool.Open(spool.Options{
+		DataDir: n.cfg.DataDir, Sync: n.cfg.UsageSync, Uploader: n.link, Now: time.Now, Log: n.log,
+	}); err != nil {
 		return err
 	}
 	// The configuration as the disk has it. With that the node can serve at once, control plane or not.
-	n.source, err = snapshot.Open(snapshot.Options{DataDir: n.cfg.DataDir, Build: obs.Version(), Link: link, Now: time.Now, Log: n.log})
+	n.source, err = snapshot.Open(snapshot.Options{DataDir: n.cfg.DataDir, Build: obs.Version(), Link: n.link, Now: time.Now, Log: n.log})
 	if err != nil {
 		return err
 	}
 	// Keys before the change stream runs: a revocation must find the cache that it has to clear.
-	if n.keys, err = auth.New(auth.Options{Index: n.source, Cells: n.limiter.Cells, Now: time.Now}); err != nil {
+	if n.keys, err = auth.New(auth.Options{
+		Index: n.source, Cells: n.limiter.Cells, StreamKeys: n.source.StreamKeys, Now: time.Now,
+	}); err != nil {
 		return err
 	}
 	n.source.Watch(n.keys.KeyChanged, n.keys.AllChanged)
@@ -124,18 +147,22 @@ func (n *node) connect() error {
 	})
 	n.source.WatchCatalog(n.pools.Update)
 	handlers := api.New(api.Options{
-		Pool: n.pool, Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
-		Node: n.cfg.Name, Version: obs.Version(), Now: time.Now,
+		Pool: n.pool, Members: n.pools.Members, Service: func(id string) (*upstream.Service, error) { return n.upstreams.Service(n.source.Current(), id) },
+		Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
+		KeepAlive: n.cfg.KeepAlive, Node: n.cfg.Name, Version: obs.Version(), Now: time.Now,
 	})
 	operations, err := contract.Operations()
 	if err != nil {
 		return err
 	}
+	counted := meter.New(n.usage)
 	g, err := gateway.New(gateway.Options{
-		Authenticate: n.keys.Authenticate, Admit: n.limiter.Admit, Record: meter.New(n.usage).Record, CanRecord: n.usage.Ready,
+		Authenticate: n.keys.Authenticate, Admit: n.limiter.Admit, AdmitPeer: admitPeers(n.cfg), Peek: n.limiter.Peek,
+		Record: counted.Record, Journal: counted, CanRecord: n.usage.Ready,
 		Current: n.source.Current, Operations: operations, Routes: gateway.Routes(handlers),
-		GatewayURL: n.cfg.GatewayURL, DarwinURL: n.cfg.DarwinURL, CallTimeMax: n.cfg.CallTime,
-		Metrics: gateway.NewMetrics(n.reg), Log: n.log, Now: time.Now,
+		Claim: replay.New(replay.Options{Send: n.link.Ask, Log: n.log}).Claim, KeepAlive: n.cfg.KeepAlive,
+		GatewayURL: n.cfg.GatewayURL, DarwinURL: n.cfg.DarwinURL, CallTimeMax: n.cfg.CallTime, Compress: n.cfg.Compress,
+		Metrics: gateway.NewMetrics(n.reg), Calls: n.calls, Log: n.log, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -144,7 +171,10 @@ func (n *node) connect() error {
 		return err
 	}
 	registerState(n.reg, n.source, n.usage, n.watch)
-	n.servers, err = newServers(n.cfg, n.sockets, n.watch, g, n.reg, n.log)
+	if n.certificate != nil {
+		registerCertificate(n.reg, n.certificate)
+	}
+	n.servers, err = newServers(n.cfg, n.sockets, n.certificate, n.watch, g, n.reg, n.log)
 	return err
 }
 
@@ -155,7 +185,7 @@ func (n *node) start(g *run.Group) {
 
 	// State that calls write to outlives them: limits, then the usage log, which ships once more when no call is left. Keys are
 	// looked up in the configuration's index, so that one stays open as long.
-	part(g, "limits", n.limiter.Run)
+	part(g, "limits", n.quota.Run)
 	part(g, "usage", func(ctx context.Context) error { return errors.Join(n.usage.Run(ctx), n.usage.Close()) })
 	part(g, "config", n.source.Run)
 	g.OnStop("keys", partTime, func(context.Context) error { n.keys.Close(); return nil })
@@ -165,6 +195,15 @@ func (n *node) start(g *run.Group) {
 
 	// The watch before the hosts: a client that leaves is noticed from the first call to the last.
 	part(g, "watch", n.watch.Run)
+
+	if n.certificate != nil {
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGHUP)
+		part(g, "certificate", func(ctx context.Context) error {
+			defer signal.Stop(again)
+			return n.certificate.Run(ctx, again, n.log)
+		})
+	}
 
 	// Callers last: they find everything else in place.
 	for _, s := range n.servers {
@@ -188,12 +227,24 @@ func (n *node) pool(id string) (api.Pool, bool) {
 	return p, ok
 }
 
+// errNoPublicTranslate is the answer of a node whose operator offers nothing without a key.
+var errNoPublicTranslate = apierr.New(apierr.Unavailable,
+	"Translation without a key is turned off here. Use POST /api/v1/translate with a key; the setting is public_translate.")
+
+// admitPeers limits what needs no key.
+func admitPeers(cfg *Config) func(netip.Addr, time.Time) error {
+	if cfg.PublicTranslate <= 0 {
+		return func(netip.Addr, time.Time) error { return errNoPublicTranslate }
+	}
+	return limit.NewPeers(cfg.PublicTranslate, cfg.PublicTranslateAll).Admit
+}
+
 // ready returns why the node should get no calls, or nil.
 func (n *node) ready() error {
 	if n.draining.Load() {
 		return errDraining
 	}
-	return errors.Join(n.source.Ready(), n.usage.Ready())
+	return errors.Join(n.source.Ready(), n.usage.Ready(), n.quota.Ready())
 }
 
 // prepare sets up what the process has one of.

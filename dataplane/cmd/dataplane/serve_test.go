@@ -139,6 +139,7 @@ func config(t *testing.T, c *control) *Config {
 	return &Config{
 		Name: "node", Listen: free(t), DarwinListen: free(t), MetricsListen: free(t), ControlURL: c.URL, JoinToken: conf.NewSecret("token"),
 		DataDir: t.TempDir(), Credentials: map[string]conf.Secret{"chat": conf.NewSecret("sk-1")}, DrainTime: 5 * time.Second, CallTime: time.Minute,
+		UploadTime: time.Minute, WriteTime: 30 * time.Second,
 		ConnsMax: 100, BodyMemory: "64MiB", LogLevel: "error", LogFormat: "text", KeepAlive: 10 * time.Second,
 	}
 }

@@ -20,16 +20,24 @@ import (
 type Options struct {
 	// Pool returns the pool that an id of the configuration in force names, an upstream being a pool of one.
 	Pool func(id string) (Pool, bool)
+	// Members tells how the servers of such a pool stand.
+	Members func(id string) []pool.MemberStatus
+	// Service returns the service of an upstream that is no chat server, as it is configured now, or a 503.
+	Service func(id string) (*upstream.Service, error)
 	// Fresh says how fresh the node's configuration is.
 	Fresh    func() wire.ConfigHealth
 	Draining func() bool
-	Node     string // name of the node
-	Version  string // of the build
-	Now      func() time.Time
+	// KeepAlive is the silence of a stream after which the client is sent a comment; 0 sends none.
+	KeepAlive time.Duration
+	Node      string // name of the node
+	Version   string // of the build
+	Now       func() time.Time
 }
 
-// Pool is what serves a model. It implements [upstream.Upstream] and says who answered.
+// Pool is what serves a model. It chooses among servers, tries again where that is right and says who answered.
 type Pool interface {
+	Do(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) error) error
+	DoStream(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error)
 	AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error)
 	OpenWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (call.Stream, error)
 }
@@ -38,6 +46,7 @@ type Pool interface {
 type API struct {
 	o        Options
 	requests sync.Pool // of *scan.Request
+	spoken   spoken
 }
 
 // New returns the handlers.
@@ -50,10 +59,16 @@ func (a *API) ask(c *call.Call, target route.Target, chat *upstream.Chat, stream
 	if stream && c.Unstreamable {
 		return call.Answer{}, errOldHTTP
 	}
-	c.Facts.Backend = route.Backend(c.Config, target.Model)
-	servers, ok := a.o.Pool(target.Model.Upstream)
-	if !ok { // the configuration changed since the call began
-		return call.Answer{}, errNoServers
+	c.Facts.Prompt = chat.Estimate()
+	servers, err := a.servers(c, target)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	if err := reserve(c, chat, stream); err != nil {
+		return call.Answer{}, err
+	}
+	if c.Trace != nil {
+		return call.Answer{}, a.explain(c, target, stream)
 	}
 	var facts pool.Facts
 	asked := a.o.Now()
@@ -67,22 +82,45 @@ func (a *API) ask(c *call.Call, target route.Target, chat *upstream.Chat, stream
 	if err != nil {
 		return call.Answer{}, err
 	}
+	if chat.Raw != nil {
+		return call.Answer{Body: whole.Text, Use: whole.Use}, nil
+	}
 	return call.Answer{Body: textAnswer(c, &whole), Use: whole.Use}, nil
+}
+
+// askWhole sends a chat to the target on behalf of another task.
+func (a *API) askWhole(c *call.Call, target route.Target, chat *upstream.Chat) (upstream.Whole, error) {
+	servers, err := a.servers(c, target)
+	if err != nil {
+		return upstream.Whole{}, err
+	}
+	if err := reserve(c, chat, false); err != nil {
+		return upstream.Whole{}, err
+	}
+	var facts pool.Facts
+	asked := a.o.Now()
+	whole, err := servers.AskWith(c.Ctx, chat, &facts)
+	a.asked(c, &facts, asked)
+	return whole, err
 }
 
 var errOldHTTP = apierr.New(apierr.BadRequest, "Streaming needs HTTP/1.1. In nginx set proxy_http_version 1.1.")
 
 var errNoServers = apierr.New(apierr.Unavailable, "The upstream of this model was just removed. Try again.").After(time.Second)
 
-// asked keeps who was asked and how long that took.
+// asked keeps who was asked and how long that took. Of several things that a call asks for, the attempts add up.
 func (a *API) asked(c *call.Call, f *pool.Facts, began time.Time) {
-	c.Facts.Waited = a.o.Now().Sub(began)
-	c.Facts.Upstream, c.Facts.Attempts = f.Upstream, f.Attempts
+	c.Facts.Waited += a.o.Now().Sub(began)
+	c.Facts.Upstream = f.Upstream
+	c.Facts.Attempts += f.Attempts
 }
 
 // note keeps what is known of a target, also of one that refuses.
 func note(c *call.Call, target route.Target, task string) {
 	c.Facts.Model, c.Facts.Task = target.Model.ID, task
+	if c.Trace != nil && target.Model.ID != "" {
+		trace(c, target.Model, task)
+	}
 }
 
 func encode(v any) (call.Answer, error) {

@@ -24,7 +24,8 @@ func models(c *call.Call, wanted func(plane.Model) bool) []wire.Model {
 			continue
 		}
 		entry := wire.Model{
-			ID: m.ID, Family: m.Family, Tasks: m.Tasks, Backend: route.Backend(c.Config, m), Available: true, Streaming: true,
+			ID: m.ID, Family: m.Family, Tasks: m.Tasks, Backend: route.Backend(c.Config, m), Available: true,
+			Streaming: route.Streams(c.Config, m),
 		}
 		if entry.Tasks == nil {
 			entry.Tasks = []string{}

@@ -3,7 +3,9 @@
 //
 // It does not authenticate, count or write to a client, and it knows no HTTP: that is the gateway's work.
 //
-// Concurrency: an [API] is immutable and its handlers are safe for concurrent use. A call's slices belong to that call.
+// Concurrency: the handlers of an [API] are safe for concurrent use; it remembers nothing but the languages of translation
+// servers, for a time. A call's slices belong to that call. The searches of a deep search run on goroutines of their own, which end
+// with the call.
 //
 // Failure: what an upstream fails with is passed on as it is (502, 503, 429); a model that is configured for an upstream this
 // node could not set up is 503.

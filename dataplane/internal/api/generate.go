@@ -1,13 +1,16 @@
 package api
 
 import (
+	"fmt"
 	"strconv"
 
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/route"
 	"modelgate.internal/dataplane/internal/scan"
 	"modelgate.internal/dataplane/internal/upstream"
+	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
+	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/wire"
 )
 
@@ -35,11 +38,33 @@ func (a *API) generate(c *call.Call, stream bool) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
+	if handle := a.audioTask(target, req.Task); handle != nil {
+		return handle(c, target, &req, stream)
+	}
+	switch target.Upstream.Dialect {
+	case plane.DialectImages:
+		drawing, err := drawingOf(&req, scan.Literal(req.Prompt))
+		if err != nil {
+			return call.Answer{}, err
+		}
+		return a.draw(c, target, drawing, stream)
+	case plane.DialectTranslate:
+		return call.Answer{}, elsewhere(req.Task, "/api/v1/translate")
+	case plane.DialectSearch:
+		return call.Answer{}, elsewhere(req.Task, "/api/v1/deep-search")
+	case plane.DialectNative:
+		return a.generateNative(c, target, &req, stream)
+	}
 	chat, err := chatOf(&req)
 	if err != nil {
 		return call.Answer{}, err
 	}
 	return a.ask(c, target, chat, stream)
+}
+
+// elsewhere is the 400 of a task that a prompt does not say enough for.
+func elsewhere(task, path string) error {
+	return apierr.New(apierr.BadRequest, fmt.Sprintf("The task %s takes more than a prompt: use POST %s.", task, path))
 }
 
 // taskLabel keeps names that callers made up out of usage records and metrics.

@@ -66,7 +66,7 @@ func reason(item apierr.Item) string {
 	return text + " at byte " + strconv.FormatInt(at, 10)
 }
 
-// checkImage drops an empty image and refuses a data URL, a common mistake that upstreams answer in ways hard to understand.
+// checkImage drops an empty image and refuses a data URL.
 func checkImage(chat *upstream.Chat, at ...any) error {
 	if string(chat.Image) == `""` {
 		chat.Image = nil
@@ -74,9 +74,13 @@ func checkImage(chat *upstream.Chat, at ...any) error {
 	if !bytes.HasPrefix(chat.Image, []byte(`"data:`)) {
 		return nil
 	}
-	const msg = "Value error, send the base64 text alone, without a data: prefix"
-	return apierr.Violations(apierr.Item{
-		Type: "value_error", Loc: append([]any{"body"}, at...), Msg: msg, Input: string(chat.Image[1:min(len(chat.Image)-1, 40)]) + "…",
+	return apierr.Violations(dataURL(append([]any{"body"}, at...), string(chat.Image[1:min(len(chat.Image)-1, 40)])))
+}
+
+// dataURL is the violation of base64 that is a data URL, a common mistake that upstreams answer in ways hard to understand.
+func dataURL(at []any, start string) apierr.Item {
+	return apierr.Item{
+		Type: "value_error", Loc: at, Msg: "Value error, send the base64 text alone, without a data: prefix", Input: start + "…",
 		Ctx: map[string]any{"error": "data: prefix"},
-	})
+	}
 }

@@ -42,8 +42,10 @@ type Index interface {
 type Options struct {
 	Index Index
 	// Cells makes the counters of a principal: limit.Limiter.Cells.
-	Cells func([]plane.Limit) []*limit.Cell
+	Cells func(*plane.Principal) *limit.Cells
 	Now   func() time.Time
+	// StreamKeys returns what verifies stream tokens, or nil while the node has no configuration. Without it there are none.
+	StreamKeys func() *key.StreamVerifier
 	// CachedKeys is how many keys are kept in memory; 0 means the default.
 	CachedKeys int64
 }
@@ -51,9 +53,11 @@ type Options struct {
 // Auth authenticates callers.
 type Auth struct {
 	index   Index
-	cells   func([]plane.Limit) []*limit.Cell
+	cells   func(*plane.Principal) *limit.Cells
 	now     func() time.Time
 	cache   *ristretto.Cache[uint64, *grant]
+	streams func() *key.StreamVerifier // nil without stream tokens
+	tokens  *ristretto.Cache[uint64, *token]
 	stripes [stripes]stripe
 }
 
@@ -71,26 +75,33 @@ func New(o Options) (*Auth, error) {
 	if o.CachedKeys <= 0 {
 		o.CachedKeys = cachedKeysDefault
 	}
-	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *grant]{
-		NumCounters:        o.CachedKeys * countersPerKey,
-		MaxCost:            o.CachedKeys,
-		BufferItems:        64,
-		IgnoreInternalCost: true,
-	})
-	if err != nil {
+	a := &Auth{index: o.Index, cells: o.Cells, now: o.Now, streams: o.StreamKeys}
+	var err error
+	if a.cache, err = newCache[*grant](o.CachedKeys); err != nil {
 		return nil, fmt.Errorf("make key cache: %w", err)
 	}
-	a := &Auth{index: o.Index, cells: o.Cells, now: o.Now, cache: cache}
+	if a.tokens, err = newCache[*token](cachedTokens); err != nil {
+		return nil, fmt.Errorf("make token cache: %w", err)
+	}
 	for i := range a.stripes {
 		a.stripes[i].grants = map[key.Digest]weak.Pointer[grant]{}
 	}
 	return a, nil
 }
 
-// Close stops the cache. Nothing may be authenticated afterwards.
-func (a *Auth) Close() { a.cache.Close() }
+func newCache[V any](entries int64) (*ristretto.Cache[uint64, V], error) {
+	return ristretto.NewCache(&ristretto.Config[uint64, V]{
+		NumCounters: entries * countersPerKey, MaxCost: entries, BufferItems: 64, IgnoreInternalCost: true,
+	})
+}
 
-// Authenticate returns the caller of a key text. Errors are *apierr.Error: 401 for a text that is missing, malformed, unknown,
+// Close stops the caches. Nothing may be authenticated afterwards.
+func (a *Auth) Close() {
+	a.cache.Close()
+	a.tokens.Close()
+}
+
+// Authenticate returns the caller of a key text, or of a stream token: that of the key it stands for. Errors are *apierr.Error: 401 for a text that is missing, malformed, unknown,
 // revoked or expired, 503 when the index cannot be read. A caller stays as it is for the length of a call, except that its
 // Revoked ends. The text is not kept.
 func (a *Auth) Authenticate(_ context.Context, text []byte, now time.Time) (*call.Caller, error) {
@@ -101,12 +112,26 @@ func (a *Auth) Authenticate(_ context.Context, text []byte, now time.Time) (*cal
 	if checker == nil {
 		return nil, ErrNoKeys
 	}
+	if isToken(text) {
+		digest, err := a.tokenDigest(text, now)
+		if err != nil {
+			return nil, err
+		}
+		caller, err := a.caller(digest, now)
+		return caller, asToken(err)
+	}
 	_, digest, err := checker.Check(text)
 	if err != nil { // a wrong tag is a typing error or a guess: no key of ours ever had this text
 		return nil, ErrMalformed
 	}
+	return a.caller(digest, now)
+}
+
+// caller returns the caller of a key.
+func (a *Auth) caller(digest key.Digest, now time.Time) (*call.Caller, error) {
 	caller := a.cached(digest)
 	if caller == nil {
+		var err error
 		if caller, err = a.fill(digest); err != nil {
 			return nil, err
 		}
@@ -175,7 +200,7 @@ func (a *Auth) grant(s *stripe, digest key.Digest) *grant {
 
 // renew puts a principal in force for the calls to come. The stripe must be locked.
 func (a *Auth) renew(s *stripe, g *grant, p *plane.Principal) *call.Caller {
-	caller := &call.Caller{Principal: p, Revoked: g, Cells: a.cells(p.Limits)}
+	caller := &call.Caller{Principal: p, Revoked: g, Cells: a.cells(p)}
 	g.caller.Store(caller)
 	g.stopTimer()
 	if !p.NotAfter.IsZero() {

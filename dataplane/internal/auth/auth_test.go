@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"modelgate.internal/dataplane/internal/auth"
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/limit"
+	"modelgate.internal/dataplane/internal/quota/quotatest"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
@@ -66,10 +66,7 @@ func (x *fakeIndex) fail(err error) {
 
 func newAuth(t testing.TB, x *fakeIndex, cached int64) *auth.Auth {
 	t.Helper()
-	l, err := limit.Open(limit.Options{DataDir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := limit.New(quotatest.New().Node(t, 1))
 	a, err := auth.New(auth.Options{Index: x, Cells: l.Cells, Now: time.Now, CachedKeys: cached})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +178,7 @@ func TestCallsOfAKeyShareWhatMustBeShared(t *testing.T) {
 	if first.Principal == second.Principal || second.Limits[0].Max != 120 || first.Limits[0].Max != 30 {
 		t.Error("a change does not reach the calls to come, or reaches those that run")
 	}
-	if first.Cells[0] != second.Cells[0] || first.Revoked != second.Revoked {
+	if first.Cells.Counters()[0] != second.Cells.Counters()[0] || first.Revoked != second.Revoked {
 		t.Error("a change of limits loses the counted history or the revocation")
 	}
 }
@@ -370,7 +367,7 @@ func TestExpiryEndsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newIndex()
 		a, err := auth.New(auth.Options{
-			Index: x, Now: time.Now, Cells: func([]plane.Limit) []*limit.Cell { return nil },
+			Index: x, Now: time.Now, Cells: func(*plane.Principal) *limit.Cells { return nil },
 		})
 		if err != nil {
 			t.Fatal(err)

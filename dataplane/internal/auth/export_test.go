@@ -16,3 +16,6 @@ func (a *Auth) Grants() int {
 
 // Cached reports whether a key is in the cache.
 func (a *Auth) Cached(digest key.Digest) bool { return a.cached(digest) != nil }
+
+// SettleTokens returns once what was verified is remembered.
+func (a *Auth) SettleTokens() { a.tokens.Wait() }

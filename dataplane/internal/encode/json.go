@@ -14,9 +14,9 @@ func JSON(res *fasthttp.Response, body []byte) {
 	res.SetBodyRaw(body)
 }
 
-// Error answers err and returns the status.
-func Error(res *fasthttp.Response, err error) int {
-	status, body := apierr.Wire(err)
+// Error answers err in a form and returns the status.
+func Error(res *fasthttp.Response, err error, form Form) int {
+	status, body := form.errorOf(err)
 	res.SetStatusCode(status)
 	res.Header.SetContentType("application/json")
 	res.SetBodyRaw(body)

@@ -1,6 +1,6 @@
 package encode
 
 const (
-	frameBytes    = 2 << 10  // of a stream's buffer at its start
-	frameBytesMax = 64 << 10 // larger buffers are not kept for other streams
+	compressBytesMin = 1 << 10   // of a body that is worth compressing; smaller ones fit in one packet anyway
+	zstdWindowBytes  = 128 << 10 // memory of an encoder, and of the client's decoder
 )

@@ -15,8 +15,10 @@ import (
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/gateway"
 	"modelgate.internal/dataplane/internal/limit"
+	"modelgate.internal/dataplane/internal/quota/quotatest"
 	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/shared/key"
+	"modelgate.internal/shared/obs"
 	"modelgate.internal/shared/plane"
 )
 
@@ -49,8 +51,7 @@ func front(t testing.TB) (text []byte, a *auth.Auth, l *limit.Limiter) {
 	pepper := []byte("pepper")
 	minted, err := key.Mint(key.Live, pepper)
 	check(err)
-	l, err = limit.Open(limit.Options{DataDir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
-	check(err)
+	l = limit.New(quotatest.New().Node(t, 1))
 	a, err = auth.New(auth.Options{
 		Index: &oneKey{key.NewChecker([][]byte{pepper}), key.Hash(minted), &plane.Principal{
 			KeyID: "key_1", AppID: "app_1", DeveloperID: "dev_1", Kind: key.Live,
@@ -92,7 +93,7 @@ func TestAuthAndLimitDoNotAllocate(t *testing.T) {
 
 // unaryAllocations is what a whole answer may allocate between the parsed request and the written answer: the account of
 // the call, its context, its id, and the body of the answer.
-const unaryAllocations = 8
+const unaryAllocations = 7
 
 // unary returns a function that answers one call.
 func unary(t testing.TB) func() {
@@ -104,14 +105,18 @@ func unary(t testing.TB) func() {
 	whole := quick{answer: upstream.Whole{Text: []byte(`"Habari!"`)}}
 	whole.answer.Use.Source = plane.SourceProvider
 	config := current()
+	calls, err := obs.NewLines(nowhere{}).Canon("info", "json", "request")
+	if err != nil {
+		t.Fatal(err)
+	}
 	g, err := gateway.New(gateway.Options{
 		Authenticate: a.Authenticate, Admit: l.Admit, Record: (&sink{}).record, CanRecord: func() error { return nil },
 		Current: func() *plane.Current { return config }, Operations: operations,
 		Routes: gateway.Routes(api.New(api.Options{
-			Pool: func(string) (api.Pool, bool) { return alone{&whole}, true }, Now: time.Now,
+			Pool: func(string) (api.Pool, bool) { return alone{&whole, "chat"}, true }, Now: time.Now,
 		})),
 		CallTimeMax: time.Minute, Metrics: gateway.NewMetrics(prometheus.NewRegistry()),
-		Log: slog.New(slog.NewJSONHandler(nowhere{}, nil)), Now: time.Now,
+		Calls: calls, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

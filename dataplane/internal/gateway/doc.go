@@ -7,6 +7,9 @@
 // A call's context ends with the first of: the client leaving, the key being revoked or expiring, the total deadline, the node
 // giving up waiting for it while it drains, or the answer being finished. context.Cause tells which.
 //
+// A call under an Idempotency-Key is claimed before it is admitted, see package replay: a replay costs nothing, and is no usage. Its
+// result is kept before it is recorded and before its end leaves.
+//
 // Concurrency: a [Gateway] is immutable after New and safe for concurrent use; a request is served by one goroutine from its
 // first byte to its last.
 //

@@ -28,8 +28,12 @@ type exchange struct {
 	op      *operation // nil when the path is unknown
 	conn    *listener.Conn
 	cancel  context.CancelCauseFunc // nil before begin
+	detach  func() bool             // stops the end of the call from ending its upload; nil without one
 	verdict limit.Verdict
-	judged  bool // verdict is filled
+	judged  bool         // verdict is filled
+	ended   time.Time    // zero while it runs
+	outcome call.Outcome // of a whole answer
+	once    *once        // nil without an Idempotency-Key
 }
 
 // refuse answers an error that came before the handler was asked.
@@ -52,15 +56,34 @@ func (x *exchange) fail(err error) {
 	x.respondError(err, out)
 }
 
+// settle ends the reservation of model tokens by what the call has used. Of a failure of ours that is nothing.
+func (x *exchange) settle(out *call.Outcome) {
+	if x.Tokens == nil {
+		return
+	}
+	if out.Limit != "" {
+		x.g.o.Metrics.kinds.Of(judgement{out.Limit, outcomeReached}).Inc()
+	}
+	if refused := x.Tokens.Refused(); refused != "" {
+		x.g.o.Metrics.kinds.Of(judgement{refused, outcomeRefused}).Inc()
+	}
+	used := out.Usage.TokensIn + out.Usage.TokensOut
+	if out.First.IsZero() && apierr.Ours(out.Err) {
+		used = 0
+	}
+	x.Tokens.Settle(used)
+}
+
 func (x *exchange) respondError(err error, out *call.Outcome) {
 	x.release()
+	x.freed()
 	out.Err = err
 	status := statusClientGone
 	if out.End == plane.EndClientGone {
 		x.ctx.SetStatusCode(status)
 		x.ctx.SetConnectionClose()
 	} else {
-		status = encode.Error(&x.ctx.Response, err)
+		status = encode.Error(&x.ctx.Response, err, form(x.ctx.Path()))
 	}
 	if allow, ok := allowOf(err); ok {
 		x.ctx.Response.Header.Set("Allow", allow)
@@ -85,16 +108,26 @@ func (x *exchange) recover() {
 // whole answers a body.
 func (x *exchange) whole(answer *call.Answer) {
 	x.release()
+	if x.once != nil {
+		x.keepWhole(answer)
+	}
 	encode.JSON(&x.ctx.Response, answer.Body)
-	x.finish(fasthttp.StatusOK, &call.Outcome{End: plane.EndDone, Usage: answer.Use})
+	if x.g.compressor != nil && !answer.Media {
+		x.g.compressor.Compress(&x.ctx.Response, &x.ctx.Request.Header)
+	}
+	x.outcome = call.Outcome{End: plane.EndDone, Usage: answer.Use}
+	x.finish(fasthttp.StatusOK, &x.outcome)
 	x.headers()
 }
 
 // stream answers a stream. The call lives on until the stream is over.
 func (x *exchange) stream(s call.Stream) {
 	x.headers()
+	if x.once != nil {
+		s = x.once.record(s)
+	}
 	x.g.o.Metrics.streams.Inc()
-	x.g.streams.Answer(&x.ctx.Response, s, x.streamed)
+	x.g.streams.Answer(&x.ctx.Response, s, form(x.ctx.Path()), x.Running, x.streamed)
 }
 
 // streamed settles a stream that is over, before its last event leaves.
@@ -104,6 +137,9 @@ func (x *exchange) streamed(out *call.Outcome) {
 		if end, why := x.g.early(x.Ctx); end != "" {
 			out.Err, out.End = why, end
 		}
+	}
+	if x.once != nil {
+		x.keepStream(out)
 	}
 	x.release()
 	if out.First.IsZero() && apierr.Ours(out.Err) {
@@ -120,67 +156,32 @@ func (x *exchange) release() {
 	if x.conn != nil {
 		x.conn.Unbind()
 	}
+	if x.detach != nil {
+		x.detach()
+	}
 	x.cancel(nil)
 }
 
 func (x *exchange) refund() {
-	if !x.judged {
-		return
+	if x.verdict.Refund() {
+		x.g.o.Metrics.refunded()
 	}
-	x.verdict.Refund()
-	x.verdict.Remaining++
-	x.g.o.Metrics.refunded()
 }
 
 // finish accounts for a call that ended: usage, metrics, and the one line of the log.
 func (x *exchange) finish(status int, out *call.Outcome) {
 	now := x.g.o.Now()
+	x.ended = now
+	x.verdict.Done()
+	x.settle(out)
 	if x.op != nil && x.op.counted && x.Caller != nil {
 		if err := x.g.o.Record(&x.Call, status, out, now); err != nil {
 			x.g.o.Metrics.unrecorded.Inc()
 			x.g.o.Log.Error("call is not recorded", slog.String("request_id", x.ID), slog.Any("error", err))
 		}
 	}
-	took := max(now.Sub(x.Started), 0)
-	x.g.o.Metrics.observe(x, status, out, took)
-	x.log(status, out, took)
-}
-
-// log writes the canonical line of a call. Bodies and credentials are never in it.
-func (x *exchange) log(status int, out *call.Outcome, took time.Duration) {
-	level := slog.LevelInfo
-	if out.Err != nil && out.End != plane.EndClientGone && apierr.From(out.Err).Kind == apierr.Internal {
-		level = slog.LevelError
-	}
-	ctx := context.Background()
-	if !x.g.o.Log.Enabled(ctx, level) {
-		return
-	}
-	attrs := make([]slog.Attr, 0, 20)
-	attrs = append(attrs,
-		slog.String("request_id", x.ID), slog.String("operation", x.operation()), slog.Int("status", status),
-		slog.String("end", out.End), slog.Duration("took", took))
-	if x.op == nil {
-		attrs = append(attrs, slog.String("method", short(x.ctx.Method())), slog.String("path", short(x.ctx.Path())))
-	}
-	if x.Caller != nil {
-		attrs = append(attrs, slog.String("key_id", x.Caller.KeyID), slog.String("app_id", x.Caller.AppID))
-	}
-	if x.Facts.Model != "" {
-		attrs = append(attrs, slog.String("model", x.Facts.Model), slog.String("task", x.Facts.Task), slog.String("upstream", x.Facts.Upstream),
-			slog.Int("attempts", x.Facts.Attempts),
-			slog.Duration("waited", x.Facts.Waited), slog.Int64("tokens_in", out.Usage.TokensIn), slog.Int64("tokens_out", out.Usage.TokensOut))
-	}
-	if !out.First.IsZero() {
-		attrs = append(attrs, slog.Duration("ttft", out.First.Sub(x.Started)))
-	}
-	if x.judged {
-		attrs = append(attrs, slog.String("limit", x.verdict.Name), slog.Int64("limit_remaining", x.verdict.Remaining))
-	}
-	if out.Err != nil {
-		attrs = append(attrs, slog.String("error", out.Err.Error()))
-	}
-	x.g.o.Log.LogAttrs(ctx, level, "request", attrs...)
+	x.g.o.Metrics.observe(x, status, out, max(now.Sub(x.Started), 0))
+	x.log(status, out, now)
 }
 
 // operation is the label of logs and metrics.
@@ -192,12 +193,6 @@ func (x *exchange) operation() string {
 }
 
 const unmatched = "unmatched"
-
-// short bounds text of the client in the log.
-func short(b []byte) string {
-	const bytesMax = 200
-	return string(b[:min(len(b), bytesMax)])
-}
 
 // Refuse answers requests that the listener could not parse or that broke a handler. It implements the listener's contract.
 func (g *Gateway) Refuse(ctx *fasthttp.RequestCtx, err *apierr.Error) {

@@ -1,10 +1,11 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modelgate.internal/dataplane/internal/auth"
@@ -22,6 +23,7 @@ import (
 type keys struct {
 	revoked context.Context // of the key "svc_test_revocable"
 	limiter *limit.Limiter
+	single  bool // each key may make one call at a time
 }
 
 func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.Caller, error) {
@@ -44,7 +46,10 @@ func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.
 	case "svc_test_narrow":
 		p.Scope.Families = []string{"biometrix"}
 	case "svc_test_used_up":
-		p.Limits[0].Max = 0
+		p.Limits[0].Bucket, p.Limits[0].Max = "key/2/minute", 0 // another key: limits of a bucket are shared
+	case "svc_test_tokens":
+		p.Limits = append(p.Limits, plane.Limit{Name: plane.LimitKeyTokens, Bucket: "key/1/tokens", Max: 20, Window: time.Minute},
+			plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/1/in_flight", Max: 2})
 	case "svc_test_revocable":
 		c.Revoked = k.revoked
 	case "svc_test_expired":
@@ -54,7 +59,10 @@ func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.
 	default:
 		return nil, auth.ErrMalformed
 	}
-	c.Cells = k.limiter.Cells(p.Limits)
+	if k.single {
+		p.Limits = append(p.Limits, plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/3/in_flight", Max: 1})
+	}
+	c.Cells = k.limiter.Cells(p)
 	return c, nil
 }
 
@@ -62,6 +70,7 @@ func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.
 type model struct {
 	opened  chan context.Context // of calls that wait
 	stopped chan error           // why they stopped waiting
+	echo    atomic.Bool          // streams begin with what was asked
 }
 
 func newModel() *model {
@@ -71,7 +80,8 @@ func newModel() *model {
 var errModel = apierr.New(apierr.BadGateway, "The upstream of this model cannot be reached.")
 
 func (m *model) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, error) {
-	switch string(c.Prompt) {
+	prompt := said(c)
+	switch prompt {
 	case `"unreachable"`:
 		return upstream.Whole{}, errModel.Because(errors.New("dial: refused"))
 	case `"busy"`:
@@ -86,17 +96,30 @@ func (m *model) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, erro
 		m.stopped <- context.Cause(ctx)
 		return upstream.Whole{}, errModel.Because(ctx.Err())
 	}
+	text := `"You said ` + strings.Trim(prompt, `"`) + `"`
+	if c.Raw != nil {
+		text = `{"id":` + string(c.Raw.ID) + `,"model":` + string(c.Raw.Model) + `,"choices":[{"index":0,"message":{"content":` + text + `}}]}`
+	}
 	return upstream.Whole{
-		Text: append(append([]byte(`"You said `), bytes.Trim(c.Prompt, `"`)...), '"'),
+		Text: []byte(text),
 		Use:  call.Usage{TokensIn: 3, TokensOut: 5, Source: plane.SourceProvider},
 	}, nil
 }
 
 func (m *model) Open(ctx context.Context, c *upstream.Chat) (call.Stream, error) {
-	if string(c.Prompt) == `"unreachable"` {
+	if said(c) == `"unreachable"` {
 		return nil, errModel
 	}
-	return &script{m: m, ctx: ctx, prompt: string(c.Prompt)}, nil
+	return &script{m: m, ctx: ctx, prompt: said(c), raw: c.Raw != nil, budget: c.Budget}, nil
+}
+
+// said is the prompt, or the last thing that somebody says in a raw chat.
+func said(c *upstream.Chat) string {
+	if c.Raw == nil {
+		return string(c.Prompt)
+	}
+	_, content, _ := strings.Cut(string(c.Raw.Fields), `"content":`)
+	return content[:strings.IndexByte(content[1:], '"')+2]
 }
 
 // script is a stream of the model.
@@ -104,13 +127,18 @@ type script struct {
 	m      *model
 	ctx    context.Context
 	prompt string
+	raw    bool // in OpenAI's words
+	budget upstream.Budget
 	mu     sync.Mutex
 	closed bool
 }
 
 func (s *script) Relay(w *sse.Writer) call.Outcome {
 	out := call.Outcome{End: plane.EndDone, First: time.Now(), Usage: call.Usage{TokensIn: 3, TokensOut: 2, Source: plane.SourceProvider}}
-	w.DeltaRaw([]byte("Hab"))
+	if s.m.echo.Load() {
+		s.say(w, strings.Trim(s.prompt, `"`))
+	}
+	s.say(w, "Hab")
 	if w.Flush() != nil {
 		out.End = plane.EndClientGone
 		return out
@@ -118,6 +146,14 @@ func (s *script) Relay(w *sse.Writer) call.Outcome {
 	switch s.prompt {
 	case `"cut"`:
 		out.End, out.Err = plane.EndUpstreamCut, apierr.New(apierr.BadGateway, "The upstream broke off.")
+		return out
+	case `"endless"`:
+		out.Usage = call.Usage{TokensIn: 3, TokensOut: 1, Source: plane.SourceCounted}
+		for out.Err = s.budget.Use(5); out.Err == nil; out.Err = s.budget.Use(out.Usage.TokensIn + out.Usage.TokensOut + 1) {
+			out.Usage.TokensOut++
+			s.say(w, "a")
+		}
+		out.End, out.Limit = plane.EndLimit, s.budget.Reached()
 		return out
 	case `"panic"`:
 		panic("stream broke")
@@ -128,8 +164,16 @@ func (s *script) Relay(w *sse.Writer) call.Outcome {
 		out.End, out.Err = plane.EndUpstreamCut, errModel
 		return out
 	}
-	w.DeltaRaw([]byte("ari!"))
+	s.say(w, "ari!")
 	return out
+}
+
+func (s *script) say(w *sse.Writer, text string) {
+	if s.raw {
+		w.Data([]byte(`{"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`))
+		return
+	}
+	w.DeltaRaw([]byte(text))
 }
 
 func (s *script) Close() {
@@ -171,7 +215,10 @@ func (l *ledger) all() []record {
 }
 
 // alone is a pool of one upstream that is asked once.
-type alone struct{ upstream.Upstream }
+type alone struct {
+	upstream.Upstream
+	id string
+}
 
 func (a alone) AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error) {
 	f.Attempts = 1
@@ -181,4 +228,16 @@ func (a alone) AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (up
 func (a alone) OpenWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (call.Stream, error) {
 	f.Attempts = 1
 	return a.Open(ctx, c)
+}
+
+func (a alone) Do(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) error) error {
+	f.Attempts = 1
+	return ask(ctx, a.id)
+}
+
+func (a alone) DoStream(
+	ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error),
+) (call.Stream, error) {
+	f.Attempts = 1
+	return ask(ctx, a.id)
 }

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -13,9 +15,11 @@ import (
 	"modelgate.internal/dataplane/internal/encode"
 	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/replay"
 	contract "modelgate.internal/shared/api"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/key"
+	"modelgate.internal/shared/obs"
 	"modelgate.internal/shared/plane"
 )
 
@@ -32,30 +36,44 @@ const (
 type Options struct {
 	// Authenticate returns the caller of a credential, or a 401 or 503.
 	Authenticate func(ctx context.Context, text []byte, now time.Time) (*call.Caller, error)
-	// Admit counts a call against its limits, or refuses it with a 429. The verdict tells the state of the limits either way.
-	Admit func(ctx context.Context, cells []*limit.Cell, now time.Time) (limit.Verdict, error)
+	// Admit counts a call against its limits, or refuses it with a 429, or with a 503 if nobody can judge them. It may wait. The verdict
+	// tells the state of the limits either way.
+	Admit func(ctx context.Context, cells *limit.Cells, now time.Time) (limit.Verdict, error)
+	// Peek tells how limits stand, and the refusal that a call would get, without counting one. It may wait.
+	Peek func(ctx context.Context, cells *limit.Cells, now time.Time) ([]limit.Standing, error)
+	// AdmitPeer counts a call without a key against the limits of the address it comes from, or refuses it.
+	AdmitPeer func(peer netip.Addr, now time.Time) error
 	// Record counts a call that ended.
 	Record func(c *call.Call, status int, o *call.Outcome, now time.Time) error
+	// Journal notes calls before an upstream is asked; nil notes none.
+	Journal call.Journal
 	// CanRecord returns why calls cannot be counted at the moment, or nil.
 	CanRecord func() error
 	// Current is the configuration in force.
 	Current func() *plane.Current
+
+	// Claim asks for the right to make a call under an Idempotency-Key. Without it such calls are 503.
+	Claim func(ctx context.Context, who *plane.Principal, text, request []byte) (*replay.Claim, error)
 
 	Operations []contract.Operation // of the contract; those of the other plane are ignored
 	Routes     []Route              // the operations that are built
 
 	GatewayURL, DarwinURL string        // where the hosts are, for callers at the wrong one
 	CallTimeMax           time.Duration // total deadline of a call
+	KeepAlive             time.Duration // silence of a stream that is waited for before a comment; 0 sends none
+	Compress              bool          // whole answers, for clients that accept it
 	Metrics               *Metrics
-	Log                   *slog.Logger
+	Calls                 *obs.Canon   // one line a call; nil writes none
+	Log                   *slog.Logger // everything else
 	Now                   func() time.Time
 }
 
 // Gateway answers requests.
 type Gateway struct {
-	o       Options
-	tables  [2]*table // by Host
-	streams *encode.Streams
+	o          Options
+	tables     [2]*table // by Host
+	streams    *encode.Streams
+	compressor *encode.Compressor // nil when answers are not compressed
 }
 
 // New returns a gateway. It is an error if the routes and the contract do not fit together.
@@ -67,6 +85,12 @@ func New(o Options) (*Gateway, error) {
 			return nil, err
 		}
 		g.tables[host] = t
+	}
+	if o.Compress {
+		var err error
+		if g.compressor, err = encode.NewCompressor(); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
@@ -94,7 +118,7 @@ func (g *Gateway) serve(ctx *fasthttp.RequestCtx, host Host) {
 		x.headers()
 		return
 	}
-	x.op, x.Endpoint = op, op.ID
+	x.op, x.Endpoint, x.Param = op, op.ID, op.paramOf(ctx.Path())
 	if op.handle == nil {
 		x.refuse(errNotBuilt)
 		return
@@ -103,11 +127,21 @@ func (g *Gateway) serve(ctx *fasthttp.RequestCtx, host Host) {
 		x.refuse(err)
 		return
 	}
-	if err := x.admit(); err != nil {
-		x.refuse(err)
+	x.begin()
+	if op.counted && x.wantsDryRun() {
+		x.dryRun()
 		return
 	}
-	x.begin()
+	if op.once != nil && x.claim() {
+		return
+	}
+	if err := x.admit(); err != nil {
+		x.fail(err)
+		return
+	}
+	if op.counted {
+		x.Journal = g.o.Journal
+	}
 	answer, err := op.handle(&x.Call)
 	switch {
 	case err != nil:
@@ -144,14 +178,32 @@ func (x *exchange) authenticate(host Host) error {
 
 // admit counts the call against the caller's limits. A call that could not be recorded afterwards is not let in.
 func (x *exchange) admit() (err error) {
+	if x.op.open {
+		return x.admitPeer()
+	}
 	if !x.op.counted {
 		return nil
 	}
 	if err := x.g.o.CanRecord(); err != nil {
 		return errNoMeter.Because(err)
 	}
-	x.verdict, err = x.g.o.Admit(context.Background(), x.Caller.Cells, x.Started)
+	x.verdict, err = x.g.o.Admit(x.Ctx, x.Caller.Cells, x.Started)
 	x.judged = true
+	x.g.o.Metrics.limited(err)
+	x.g.o.Metrics.judged(&x.verdict, x.Caller, err)
+	if err == nil {
+		x.Tokens = x.verdict.Tokens(x.Ctx, x.Started)
+	}
+	return err
+}
+
+// admitPeer counts the call of somebody without a key against the limits of the address.
+func (x *exchange) admitPeer() error {
+	peer, _ := netip.AddrFromSlice(x.ctx.RemoteIP()) // the zero address stands for what is no IP connection
+	err := x.g.o.AdmitPeer(peer, x.Started)
+	if apierr.Ours(err) { // nothing was judged
+		return err
+	}
 	x.g.o.Metrics.limited(err)
 	return err
 }
@@ -163,12 +215,29 @@ func (x *exchange) begin() {
 		parent = x.Caller.Revoked
 	}
 	x.Ctx, x.cancel = context.WithCancelCause(parent)
-	x.Body = x.ctx.Request.Body()
 	x.Unstreamable = !x.ctx.Request.Header.IsHTTP11() // it could not tell the end of a chunked body from a broken connection
 	if c := listener.Of(x.ctx); c != nil {
 		x.conn = c
 		c.Bind(x.cancel, x.Started.Add(x.g.o.CallTimeMax))
 	}
+	if x.op.upload == 0 {
+		x.Body = x.ctx.Request.Body()
+		return
+	}
+	x.beginUpload()
+}
+
+// beginUpload gives the call its body to read. When the call ends, so does the reading.
+func (x *exchange) beginUpload() {
+	x.ContentType = string(x.ctx.Request.Header.ContentType())
+	if x.conn != nil && x.conn.Upload() != nil {
+		u := x.conn.Upload()
+		x.Upload, x.UploadLength = u, u.Length()
+		x.detach = context.AfterFunc(x.Ctx, u.Abort)
+		return
+	}
+	body := x.ctx.Request.Body() // it was small
+	x.Upload, x.UploadLength = bytes.NewReader(body), int64(len(body))
 }
 
 // elsewhere improves on "not found" at the Darwin host.

@@ -24,8 +24,15 @@ func (x *exchange) headers() {
 	if x.judged {
 		x.limitHeaders(h, b)
 	}
+	if x.once != nil && x.once.replayed() {
+		h.SetCanonical(replayedName, append(b, "true"...))
+	}
 	if x.op != nil {
-		h.SetCanonical(timingName, appendTiming(b, x.g.o.Now().Sub(x.Started)-x.Facts.Waited))
+		until := x.ended
+		if until.IsZero() { // a stream
+			until = x.g.o.Now()
+		}
+		h.SetCanonical(timingName, appendTiming(b, until.Sub(x.Started)-x.Facts.Waited))
 	}
 	if len(x.ctx.Request.Header.Peek("Origin")) > 0 {
 		allowOrigin(h)
@@ -62,8 +69,10 @@ func appendPolicies(b []byte, limits []plane.Limit) []byte {
 		b = append(b, limits[i].Name...)
 		b = append(b, `";q=`...)
 		b = strconv.AppendInt(b, limits[i].Max, 10)
-		b = append(b, ";w="...)
-		b = strconv.AppendInt(b, int64(limits[i].Window/time.Second), 10)
+		if limits[i].Window > 0 {
+			b = append(b, ";w="...)
+			b = strconv.AppendInt(b, int64(limits[i].Window/time.Second), 10)
+		}
 	}
 	return b
 }
@@ -78,7 +87,7 @@ func appendTiming(b []byte, own time.Duration) []byte {
 func allowOrigin(h *fasthttp.ResponseHeader) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Config-Version, X-Modelgate-Backend, X-Limit-Mode, "+
-		"RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Server-Timing")
+		"RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Server-Timing, Idempotency-Replayed")
 }
 
 // preflight answers OPTIONS.
@@ -90,7 +99,7 @@ func preflight(ctx *fasthttp.RequestCtx, op *operation) {
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", op.allow)
-	h.Set("Access-Control-Allow-Headers", "Authorization, X-API-Key, Content-Type, X-Request-Id")
+	h.Set("Access-Control-Allow-Headers", "Authorization, X-API-Key, Content-Type, X-Request-Id, X-Dry-Run, Idempotency-Key")
 	h.Set("Access-Control-Max-Age", strconv.Itoa(int(preflightAge.Seconds())))
 }
 
@@ -122,6 +131,7 @@ func credential(h *fasthttp.RequestHeader) ([]byte, error) {
 var (
 	authorizationName = []byte("Authorization")
 	apiKeyName        = []byte("X-Api-Key")
+	dryRunName        = []byte("X-Dry-Run")
 	requestIDName     = []byte("X-Request-Id")
 	configVersionName = []byte("X-Config-Version")
 	backendName       = []byte("X-Modelgate-Backend")
@@ -131,6 +141,7 @@ var (
 	limitName         = []byte("X-RateLimit-Limit")
 	remainingName     = []byte("X-RateLimit-Remaining")
 	resetName         = []byte("X-RateLimit-Reset")
+	replayedName      = []byte("Idempotency-Replayed")
 	timingName        = []byte("Server-Timing")
 )
 

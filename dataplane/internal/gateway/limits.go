@@ -7,6 +7,7 @@ const (
 
 	bodyBytesMax      = 1 << 20  // of most operations
 	bodyBytesMaxImage = 12 << 20 // of operations that take an image
+	bodyBytesMaxOpen  = 32 << 10 // of operations for callers without a key
 
 	preflightAge  = 10 * time.Minute // how long a browser may remember a preflight
 	meterRetry    = 5 * time.Second  // Retry-After while usage cannot be recorded

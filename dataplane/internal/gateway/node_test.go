@@ -20,6 +20,9 @@ import (
 	"modelgate.internal/dataplane/internal/gateway"
 	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/dataplane/internal/listener"
+	"modelgate.internal/dataplane/internal/pool"
+	"modelgate.internal/dataplane/internal/quota/quotatest"
+	"modelgate.internal/dataplane/internal/replay"
 	contract "modelgate.internal/shared/api"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/testkit"
@@ -29,7 +32,9 @@ import (
 // node is a data plane whose keys, upstreams and ledger are fakes.
 type node struct {
 	model   *model
+	keys    *keys
 	ledger  *ledger
+	quota   *quotatest.Ledger
 	revoke  context.CancelCauseFunc
 	watch   *listener.Watch
 	servers []*listener.Server
@@ -37,6 +42,7 @@ type node struct {
 	darwin  string
 	reg     *prometheus.Registry
 	drain   func() error
+	speech  *speechServer
 }
 
 // operations parses the contract once for all tests.
@@ -44,10 +50,10 @@ var operations = sync.OnceValues(contract.Operations)
 
 func start(t *testing.T, change func(*gateway.Options)) *node {
 	t.Helper()
-	n := &node{model: newModel(), ledger: &ledger{}, reg: prometheus.NewRegistry()}
+	n := &node{model: newModel(), ledger: &ledger{}, reg: prometheus.NewRegistry(), speech: newSpeechServer(t)}
 	log := slog.New(slog.DiscardHandler)
-	limiter, err := limit.Open(limit.Options{DataDir: t.TempDir(), Now: time.Now, Log: log})
-	must(t, err)
+	n.quota = quotatest.New()
+	limiter := limit.New(n.quota.Node(t, 1))
 	operations, err := operations()
 	must(t, err)
 	handlers := api.New(api.Options{
@@ -55,7 +61,17 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 			if id == "broken" {
 				return nil, false
 			}
-			return alone{n.model}, true
+			return alone{n.model, id}, true
+		},
+		Service: n.service,
+		Members: func(id string) []pool.MemberStatus {
+			switch id {
+			case "simulator":
+				return []pool.MemberStatus{{Upstream: id, State: pool.StateOpen, Back: 3 * time.Second}}
+			case "transcribe":
+				return members(id)
+			}
+			return []pool.MemberStatus{{Upstream: id, State: pool.StateUp, InFlight: 2}}
 		},
 		Fresh: func() wire.ConfigHealth {
 			return wire.ConfigHealth{Epoch: 1, Version: 7, AgeSeconds: 0.5, Connected: true}
@@ -63,9 +79,12 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 		Draining: func() bool { return false }, Node: "node-1", Version: "test", Now: time.Now,
 	})
 	k := &keys{limiter: limiter}
+	n.keys = k
 	k.revoked, n.revoke = context.WithCancelCause(context.Background())
 	o := gateway.Options{
-		Authenticate: k.authenticate, Admit: limiter.Admit, Record: n.ledger.record, CanRecord: n.ledger.canRecord,
+		Authenticate: k.authenticate, Admit: limiter.Admit, AdmitPeer: limit.NewPeers(3, 100).Admit, Peek: limiter.Peek,
+		Record: n.ledger.record, CanRecord: n.ledger.canRecord,
+		Claim:   replay.New(replay.Options{Send: newClaims().send, Log: log}).Claim,
 		Current: current, Operations: operations, Routes: gateway.Routes(handlers),
 		GatewayURL: "http://gateway", DarwinURL: "http://darwin", CallTimeMax: time.Minute,
 		Metrics: gateway.NewMetrics(n.reg), Log: log, Now: time.Now,
@@ -88,7 +107,8 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 		must(t, err)
 		s := listener.New(listener.Options{
 			Name: name, Socket: socket, Watch: n.watch, Budget: budget, ConnsMax: 100,
-			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, Log: log,
+			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, UploadMax: g.UploadMax,
+			UploadTime: time.Minute, WriteTime: 30 * time.Second, Log: log,
 		})
 		n.servers = append(n.servers, s)
 		go func() { done <- s.Serve() }()
@@ -122,7 +142,10 @@ func current() *plane.Current {
 			"Mock":   {ID: "Mock", Family: "darwin", Tasks: tasks, Upstream: "simulator", Setting: "MODELGATE_CHAT_URL"},
 			"Broken": {ID: "Broken", Family: "darwin", Tasks: tasks, Upstream: "broken", Setting: "MODELGATE_CHAT_URL"},
 		},
-		Upstreams: map[string]plane.UpstreamSpec{"chat": {ID: "chat"}, "simulator": {ID: "simulator", Simulator: true}, "broken": {ID: "broken"}},
+		Upstreams: map[string]plane.UpstreamSpec{
+			"chat": {ID: "chat", Dialect: plane.DialectChat}, "simulator": {ID: "simulator", Dialect: plane.DialectChat, Simulator: true},
+			"broken": {ID: "broken", Dialect: plane.DialectChat},
+		},
 	}
 }
 
@@ -189,27 +212,35 @@ var (
 // TestTranscripts sends the request of each file as it is written, with CRLF for line breaks in the head, the length of the
 // body for @length@ and that many letters for @9000@, to the host that its Host header names.
 func TestTranscripts(t *testing.T) {
-	testkit.Transcripts(t, "testdata", func(t *testing.T, request []byte) []byte {
-		n := start(t, nil)
-		head, body, _ := strings.Cut(string(request), "\n\n")
-		head = strings.ReplaceAll(head, "@length@", itoa(len(body)))
-		head = filler.ReplaceAllStringFunc(head, func(s string) string { return strings.Repeat("x", atoi(strings.Trim(s, "@"))) })
-		address := n.main
-		if strings.Contains(head, "\nHost: darwin") {
-			address = n.darwin
-		}
-		method, _, _ := strings.Cut(head, " ")
-		if strings.Contains(head, "chunked") {
-			body = strings.ReplaceAll(body, "\n", "\r\n")
-		}
-		conn := send(t, address, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
-		answer := strings.ReplaceAll(string(receive(t, conn, method)), "\r\n", "\n")
-		for _, c := range changing {
-			answer = c.what.ReplaceAllString(answer, c.with)
-		}
-		if !strings.HasSuffix(answer, "\n") {
-			answer += "\n"
-		}
-		return []byte(answer)
-	})
+	testkit.Transcripts(t, "testdata", func(t *testing.T, request []byte) []byte { return start(t, nil).transcribe(t, request) })
+}
+
+// transcribe sends the request of a transcript and returns the answer.
+func (n *node) transcribe(t *testing.T, request []byte) []byte {
+	t.Helper()
+	head, body, _ := strings.Cut(string(request), "\n\n")
+	head = strings.ReplaceAll(head, "@length@", itoa(len(body)))
+	head = filler.ReplaceAllStringFunc(head, func(s string) string { return strings.Repeat("x", atoi(strings.Trim(s, "@"))) })
+	address := n.main
+	if strings.Contains(head, "\nHost: darwin") {
+		address = n.darwin
+	}
+	method, _, _ := strings.Cut(head, " ")
+	if strings.Contains(head, "chunked") {
+		body = strings.ReplaceAll(body, "\n", "\r\n")
+	}
+	conn := send(t, address, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
+	return []byte(constant(string(receive(t, conn, method))))
+}
+
+// constant is an answer as transcripts hold it.
+func constant(answer string) string {
+	answer = strings.ReplaceAll(answer, "\r\n", "\n")
+	for _, c := range changing {
+		answer = c.what.ReplaceAllString(answer, c.with)
+	}
+	if !strings.HasSuffix(answer, "\n") {
+		answer += "\n"
+	}
+	return answer
 }

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
 	"modelgate.internal/dataplane/internal/call"
+	"modelgate.internal/dataplane/internal/encode"
 	contract "modelgate.internal/shared/api"
 	"modelgate.internal/shared/apierr"
 )
@@ -17,6 +19,14 @@ type Route struct {
 	Counted bool // costs a call of the caller's limits and is recorded as usage
 	Darwin  bool // also on the Darwin host
 	Image   bool // takes an image, so larger bodies
+	// Upload is the largest body in bytes of a POST operation that reads it bit by bit, from Call.Upload; 0 for the others,
+	// which get it whole. The path must have no parameters.
+	Upload int64
+	Dry    bool // has a dry run: its handler asks no model when the call has a trace
+	// Once is of operations that take an Idempotency-Key: it says whether the call wants a stream and which backend would answer, and
+	// fails if Handle would refuse the call for what it asks or who asks. It notes nothing on the call and asks no upstream.
+	Once func(c *call.Call) (stream bool, backend string, err error)
+	Open bool // needs no credential and costs us something: limited by address, smaller bodies
 }
 
 // operation is a method of a path as it is served.
@@ -26,7 +36,12 @@ type operation struct {
 	counted   bool
 	needsKey  bool
 	image     bool
+	upload    int64
+	dry       bool
+	once      func(c *call.Call) (stream bool, backend string, err error) // nil without idempotency
+	open      bool
 	preflight bool // the answer to OPTIONS
+	param     int  // the path's segment that is a parameter, 0 without one
 	allow     string
 }
 
@@ -68,9 +83,10 @@ func newTable(operations []contract.Operation, routes []Route, host Host) (*tabl
 		case host == DarwinHost && (r == nil || !r.Darwin):
 			continue
 		}
-		op := &operation{Operation: o}
+		op := &operation{Operation: o, param: paramAt(o.Path)}
 		if r != nil {
-			op.handle, op.counted, op.image, op.needsKey = r.Handle, r.Counted, r.Image, len(o.Security) > 0
+			op.handle, op.counted, op.needsKey = r.Handle, r.Counted, len(o.Security) > 0
+			op.image, op.upload, op.dry, op.once, op.open = r.Image, r.Upload, r.Dry, r.Once, r.Open
 		}
 		t.add(op)
 	}
@@ -142,6 +158,32 @@ func (t *table) match(path string) *resource {
 	return nil
 }
 
+// paramAt returns the place of the last parameter among the segments of a path, 0 without one.
+func paramAt(path string) (at int) {
+	for i, segment := range strings.Split(path, "/") {
+		if strings.HasPrefix(segment, "{") {
+			at = i
+		}
+	}
+	return at
+}
+
+// paramOf returns what a path has in the place of the parameter.
+func (o *operation) paramOf(path []byte) string {
+	if o.param == 0 {
+		return ""
+	}
+	return strings.Split(string(path), "/")[o.param]
+}
+
+// form is how a path's errors are written: on those of OpenAI's API as its clients know them.
+func form(path []byte) encode.Form {
+	if bytes.HasPrefix(path, []byte("/v1/")) || string(path) == "/api/v1/chat/completions" {
+		return encode.OpenAI
+	}
+	return encode.Ours
+}
+
 // notAllowed is a 405 with its Allow header.
 type notAllowed struct {
 	why   *apierr.Error
@@ -153,10 +195,30 @@ func (e *notAllowed) Unwrap() error { return e.why }
 
 // BodyMax bounds the body of requests for a path, in bytes.
 func (g *Gateway) BodyMax(path []byte) int {
-	if r, ok := g.tables[MainHost].exact[string(path)]; ok {
-		if op, ok := r.methods["POST"]; ok && op.image {
-			return bodyBytesMaxImage
+	t := g.tables[MainHost]
+	r, ok := t.exact[string(path)]
+	if !ok {
+		if r = t.match(string(path)); r == nil {
+			return bodyBytesMax
 		}
 	}
+	op := r.methods["POST"]
+	switch {
+	case op == nil:
+	case op.image:
+		return bodyBytesMaxImage
+	case op.open:
+		return bodyBytesMaxOpen
+	}
 	return bodyBytesMax
+}
+
+// UploadMax bounds the body of uploads to a path, in bytes; 0 where none are taken.
+func (g *Gateway) UploadMax(path []byte) int64 {
+	if r, ok := g.tables[MainHost].exact[string(path)]; ok {
+		if op, ok := r.methods["POST"]; ok {
+			return op.upload
+		}
+	}
+	return 0
 }

@@ -20,6 +20,8 @@ func TestEveryOperationIsServed(t *testing.T) {
 	for _, r := range gateway.Routes(&api.API{}) {
 		onDarwin[r.ID] = r.Darwin
 	}
+	// Of those that need no key: what they make of an empty body and of a configuration without their server.
+	open := map[string]string{"health": "200", "publicTranslate": "422", "publicTranslateLanguages": "503"}
 	served := 0
 	for _, o := range all {
 		if o.Plane != contract.PlaneData {
@@ -36,7 +38,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 		if !o.Planned {
 			want = "401"
 			if len(o.Security) == 0 {
-				want = "200"
+				want = open[o.ID]
 			}
 		}
 		if got != want {

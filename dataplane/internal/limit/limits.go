@@ -1,15 +1,10 @@
 package limit
 
-import "time"
-
+// Amounts of model tokens.
 const (
-	// slotsPerWindow is the resolution of a sliding window: 250 ms of a minute. A call counts from its admission to the end of
-	// the slot in which it leaves the window, so a window is at most 1/slotsPerWindow longer than stated, never shorter.
-	slotsPerWindow = 240
-
-	persistEvery       = time.Second
-	sweepEvery         = 30 * time.Second
-	bucketBytesMax     = 512     // of a bucket name; the control plane's are below 64
-	journalSlackBytes  = 1 << 20 // growth of the journal over twice its live size before it is rewritten
-	journalRecordBytes = 4 + 2 + 8 + 8
+	// AnswerTokens is what is reserved for an answer whose caller sets no bound, and at most for a stream, which takes more as it needs it.
+	AnswerTokens = 1024
+	// tokensStep is how many a stream takes at a time that has used what was reserved, or a half, a quarter, ... of them, if the limit has
+	// no more.
+	tokensStep = 512
 )

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,12 +12,14 @@ import (
 // acceptor wraps what a socket accepts. It is the net.Listener of one server.
 type acceptor struct {
 	net.Listener
-	watch    *Watch
-	budget   *Budget
-	connsMax int
-	log      *slog.Logger
-	warned   time.Time
-	closed   atomic.Bool
+	watch     *Watch
+	budget    *Budget
+	connsMax  int
+	writeTime time.Duration
+	tls       *tls.Config // nil for plain connections
+	log       *slog.Logger
+	warned    time.Time
+	closed    atomic.Bool
 }
 
 // Close closes the socket, once.
@@ -44,10 +47,13 @@ func (a *acceptor) Accept() (net.Conn, error) {
 		}
 		if open := a.watch.Open(); open >= a.connsMax {
 			a.warn("too many connections", slog.Int("open", open))
-			refuseConn(inner)
+			a.refuse(inner)
 			continue
 		}
-		c := &Conn{Conn: inner, budget: a.budget}
+		c := &Conn{Conn: inner, budget: a.budget, writeTime: a.writeTime}
+		if a.tls != nil {
+			c.secure(a.tls)
+		}
 		if err := a.watch.add(c); err != nil {
 			a.warn("connection cannot be watched", slog.Any("error", err))
 			_ = c.Close()
@@ -65,11 +71,15 @@ func (a *acceptor) warn(message string, attr slog.Attr) {
 	}
 }
 
-// refuseConn answers a connection that there is no room for. Its send buffer is empty, so the write does not wait.
-func refuseConn(c net.Conn) {
+// refuse answers a connection that there is no room for. Its send buffer is empty, so the write does not wait. A handshake
+// would, so TLS is just closed.
+func (a *acceptor) refuse(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	if a.tls != nil {
+		return
+	}
 	const body = `{"detail":"Too many connections. Try again."}`
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"+
 		"Retry-After: %d\r\nContent-Length: %d\r\n\r\n%s", int(overloadRetry.Seconds()), len(body), body)
-	_ = c.Close()
 }

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -16,7 +17,9 @@ import (
 // Conn is an accepted connection. While a call is bound to it, the client's departure ends the call.
 type Conn struct {
 	net.Conn
-	id    uint64 // never used twice, unlike descriptors
+	raw   net.Conn  // under TLS, otherwise nil
+	tls   *tls.Conn // likewise; nil once the handshake is done
+	id    uint64    // never used twice, unlike descriptors
 	watch *Watch
 
 	mu   sync.Mutex
@@ -24,14 +27,17 @@ type Conn struct {
 	end  context.CancelCauseFunc // of the bound call
 	by   time.Time               // its total deadline
 
-	held   atomic.Int64 // bytes of the body budget
-	budget *Budget
-	linger atomic.Bool
-	closed atomic.Bool
+	held      atomic.Int64 // bytes of the body budget
+	budget    *Budget
+	writeTime time.Duration // for one write
+	linger    atomic.Bool
+	closed    atomic.Bool
 
 	// Of the serving goroutine:
 	answered bool // the next read begins another request
 	writeBy  time.Time
+	in       input
+	upload   *Upload // the body of the request, if it is streamed
 }
 
 // Of returns the connection that a request came on, or nil if it did not come through this package.
@@ -39,6 +45,9 @@ func Of(ctx *fasthttp.RequestCtx) *Conn {
 	c, _ := ctx.Conn().(*Conn)
 	return c
 }
+
+// Upload returns the body of the request if it is streamed, otherwise nil.
+func (c *Conn) Upload() *Upload { return c.upload }
 
 // Bind has end called with call.ErrClientGone when the client leaves, with call.ErrDeadline when the time by is over and with
 // call.ErrDraining when the node gives the call up. If the client has left already, end is called at once. The zero time is
@@ -97,15 +106,33 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.answered = false
 		c.release()
 	}
-	return c.Conn.Read(p)
+	if c.tls != nil {
+		if err := c.handshake(); err != nil {
+			return 0, err
+		}
+		c.tls = nil
+	}
+	if c.in.arm == nil {
+		c.in.open(c.Conn, &c.watch.buffers)
+	}
+	return c.in.read(c.Conn, p)
+}
+
+// SetReadDeadline sets the deadline of reads. Unlike that of other connections it belongs to the goroutine that reads.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if c.in.arm == nil { // before the first read
+		c.in.by, c.in.armed = t, t
+		return c.Conn.SetReadDeadline(t)
+	}
+	return c.in.setDeadline(t)
 }
 
 // Write sends p in pieces, each with a fresh deadline, so that a client is cut for not reading and not for reading slowly. Of
 // many small writes only one a second pays for setting the deadline.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	for {
-		if now := time.Now(); c.writeBy.Sub(now) < writeTimeout-writeRefresh {
-			c.writeBy = now.Add(writeTimeout)
+		if now := time.Now(); c.writeBy.Sub(now) < c.writeTime-deadlineRefresh {
+			c.writeBy = now.Add(c.writeTime)
 			if err := c.SetWriteDeadline(c.writeBy); err != nil {
 				return n, err
 			}
@@ -117,6 +144,13 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 			return n, err
 		}
 	}
+}
+
+// SetDeadline never fails: with an error the server would not hand over a connection that takeOver has counted. Where it did
+// not take effect the connection is closed already, and the next read tells.
+func (c *Conn) SetDeadline(t time.Time) error {
+	_ = c.Conn.SetDeadline(t)
+	return nil
 }
 
 // Close ends the connection and whatever call is bound to it.
@@ -134,11 +168,20 @@ func (c *Conn) Close() error {
 	return err
 }
 
+// cut closes the connection without a word.
+func (c *Conn) cut() {
+	c.linger.Store(false)
+	if c.raw != nil {
+		_ = c.raw.Close() // or the closing alert would wait for a peer that does not read
+	}
+	_ = c.Close()
+}
+
 // readOn tells the client that nothing more comes and swallows what it is still sending. Closing with unread bytes would
 // reset the connection, and the client might never see why it was refused.
 func (c *Conn) readOn() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytesMax)

@@ -10,7 +10,9 @@ import (
 // shutdown closes the socket and returns when no request is left. A server that has not come to Serve yet is not known to be
 // running, so the socket is closed here too, and Serve returns at once.
 func (s *Server) shutdown(ctx context.Context) error {
-	return errors.Join(s.http.ShutdownWithContext(ctx), s.ln.Close())
+	err := errors.Join(s.http.ShutdownWithContext(ctx), s.ln.Close())
+	s.uploads.Wait()
+	return err
 }
 
 // Drain stops servers that share a watch: their sockets are closed, calls have the given time to finish, those that have not

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bytes"
+	"strconv"
 
 	"modelgate.internal/shared/apierr"
 )
@@ -30,6 +31,34 @@ func checkFraming(raw []byte) error {
 		return errBothLengths
 	}
 	return nil
+}
+
+// framing says where a body ends.
+type framing struct {
+	length  int64 // bytes, or chunked
+	expects bool  // the client wants to be asked for the body: Expect: 100-continue
+}
+
+// framingOf reads the framing from header lines that were parsed and checked before.
+func framingOf(raw []byte) framing {
+	var f framing
+	for line := range bytes.Lines(raw) {
+		_, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case hasName(line, "content-length:"):
+			n, err := strconv.ParseInt(string(value), 10, 64)
+			if err != nil {
+				panic("BUG: listener: the server accepted the length " + strconv.Quote(string(value)))
+			}
+			f.length = n
+		case hasName(line, "transfer-encoding:"):
+			f.length = chunked
+		case hasName(line, "expect:"):
+			f.expects = bytes.EqualFold(value, []byte("100-continue"))
+		}
+	}
+	return f
 }
 
 func hasName(line []byte, name string) bool {

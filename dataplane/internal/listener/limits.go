@@ -7,11 +7,12 @@ const (
 	writeBufferBytes = 2 << 10  // head and body of a usual answer in one write; held by streams, too
 	bodyBytesFree    = 64 << 10 // bodies up to this size need no reservation: connections bound them
 	writePieceBytes  = 64 << 10 // per piece of a large write, so that its deadline measures progress
+	chunkBufferBytes = 8 << 10  // of a streamed body in chunks; large chunks go past it
 
-	readTimeout  = 15 * time.Second // a whole request, from its first byte; and the first byte of a connection
-	idleTimeout  = 75 * time.Second // between requests; above the load balancer's
-	writeTimeout = 30 * time.Second // one write to a client that does not read
-	writeRefresh = time.Second      // how old a write deadline may be before it is set anew
+	readTimeout     = 15 * time.Second // a whole request, from its first byte; the first byte of a connection; silence in an upload
+	idleTimeout     = 75 * time.Second // between requests; above the load balancer's
+	readRefresh     = time.Second      // how much a connection may be cut for silence before its time
+	deadlineRefresh = time.Second      // how old the deadline of a write or of an upload may be before it is set anew
 
 	keepAliveIdle   = 30 * time.Second // silence before a TCP probe
 	keepAliveEvery  = 10 * time.Second
@@ -24,6 +25,8 @@ const (
 	acceptRetryMax = time.Second            // pause after a failed accept
 	deadlineEvery  = 250 * time.Millisecond // how often total deadlines are looked at
 	eventsPerWait  = 256
+
+	certificateEvery = 10 * time.Second // how often the files of the certificate are looked at
 
 	endTime = 5 * time.Second // for calls that were told to end when the drain time was over
 

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -20,26 +22,40 @@ type Options struct {
 	Watch    *Watch
 	Budget   *Budget
 	ConnsMax int // over all servers that share the Watch
+	// Certificate has the server speak TLS, and nothing else; nil for plain connections.
+	Certificate *Certificate
 	// Handler answers a request. It may keep the context until the body stream it sets is closed, no longer.
 	Handler fasthttp.RequestHandler
 	// Refuse answers with an error, also to what could not be parsed; the connection is closed afterwards.
 	Refuse func(ctx *fasthttp.RequestCtx, err *apierr.Error)
 	// BodyMax bounds the body of requests for a path, in bytes.
 	BodyMax func(path []byte) int
-	Log     *slog.Logger
+	// UploadMax bounds the body of POST requests for a path that takes uploads, in bytes; it is 0 for others. Bodies for it
+	// that are not small are not read before the handler runs, see Conn.Upload.
+	UploadMax  func(path []byte) int64
+	UploadTime time.Duration // for the whole body of an upload
+	WriteTime  time.Duration // for one write to a client that does not read
+	Log        *slog.Logger
 }
 
 // Server serves one host.
 type Server struct {
-	o    Options
-	http *fasthttp.Server
-	ln   net.Listener
+	o       Options
+	http    *fasthttp.Server
+	ln      net.Listener
+	uploads sync.WaitGroup // connections that were taken over
 }
 
 // New returns a server that does not serve yet.
 func New(o Options) *Server {
 	s := &Server{o: o}
-	s.ln = &acceptor{Listener: o.Socket, watch: o.Watch, budget: o.Budget, connsMax: o.ConnsMax, log: o.Log}
+	a := &acceptor{
+		Listener: o.Socket, watch: o.Watch, budget: o.Budget, connsMax: o.ConnsMax, writeTime: o.WriteTime, log: o.Log,
+	}
+	if o.Certificate != nil {
+		a.tls = o.Certificate.config()
+	}
+	s.ln = a
 	s.http = &fasthttp.Server{
 		Handler:                       s.handle,
 		ErrorHandler:                  s.unparsed,
@@ -72,8 +88,14 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// headReceived sets the bound of the body by path. Without room for the body the bound becomes 1, so that it is not read.
+// headReceived sets the bound of the body by path. Without room for the body the bound becomes 1, so that it is not read. The
+// body of an upload is left on the connection: the server is told that there is none, and handle takes the connection over.
 func (s *Server) headReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if s.isUpload(h, int64(h.ContentLength())) {
+		h.SetContentLength(0)
+		h.Del("Expect")
+		return fasthttp.RequestConfig{MaxRequestBodySize: 1}
+	}
 	limit := s.o.BodyMax(pathOf(h.RequestURI()))
 	if !s.o.Budget.reserve(h, int64(limit)) {
 		limit = 1
@@ -93,7 +115,8 @@ func pathOf(uri []byte) []byte {
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	defer s.recoverRequest(ctx)
 	h := &ctx.Request.Header
-	if c := Of(ctx); c != nil {
+	c := Of(ctx)
+	if c != nil {
 		c.answered = true
 		if n := h.ContentLength(); n == chunked || n > bodyBytesFree {
 			c.held.Store(max(s.o.Budget.take(h), 0))
@@ -103,6 +126,12 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		ctx.SetConnectionClose()
 		s.o.Refuse(ctx, apierr.From(err))
 		return
+	}
+	if c != nil && h.ContentLength() == 0 && h.IsPost() {
+		if f := framingOf(h.RawHeaders()); s.isUpload(h, f.length) {
+			s.takeOver(ctx, c, f)
+			return
+		}
 	}
 	s.o.Handler(ctx)
 }
@@ -159,7 +188,7 @@ func (s *Server) tooLarge(uri []byte) *apierr.Error {
 	if len(uri) <= 1 {
 		return apierr.New(apierr.TooLarge, "The body is larger than this path accepts.")
 	}
-	return apierr.New(apierr.TooLarge, fmt.Sprintf("The body is larger than %d bytes.", s.o.BodyMax(pathOf(uri))))
+	return tooLarge(int64(s.o.BodyMax(pathOf(uri))))
 }
 
 // quiet is where fasthttp logs: connections that broke, of which the canonical lines tell already.

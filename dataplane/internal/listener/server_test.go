@@ -26,6 +26,8 @@ import (
 const (
 	smallMax = 1 << 20
 	largeMax = 4 << 20
+
+	uploadMax = 128 << 20
 )
 
 // host is a server under test.
@@ -39,7 +41,12 @@ type host struct {
 }
 
 // start serves the socket with a handler that answers the body, or does what handle does.
-func start(t *testing.T, socket net.Listener, connsMax int, handle fasthttp.RequestHandler) *host {
+func start(t testing.TB, socket net.Listener, connsMax int, handle fasthttp.RequestHandler) *host {
+	t.Helper()
+	return startWith(t, socket, connsMax, nil, handle)
+}
+
+func startWith(t testing.TB, socket net.Listener, connsMax int, certificate *listener.Certificate, handle fasthttp.RequestHandler) *host {
 	t.Helper()
 	h := &host{budget: listener.NewBudget(8 << 20)}
 	var err error
@@ -48,6 +55,7 @@ func start(t *testing.T, socket net.Listener, connsMax int, handle fasthttp.Requ
 	}
 	h.server = listener.New(listener.Options{
 		Name: "test", Socket: socket, Watch: h.watch, Budget: h.budget, ConnsMax: connsMax,
+		Certificate: certificate,
 		Handler: func(ctx *fasthttp.RequestCtx) {
 			h.seen.Add(1)
 			if handle != nil {
@@ -67,6 +75,13 @@ func start(t *testing.T, socket net.Listener, connsMax int, handle fasthttp.Requ
 			}
 			return smallMax
 		},
+		UploadMax: func(path []byte) int64 {
+			if string(path) == "/upload" {
+				return uploadMax
+			}
+			return 0
+		},
+		UploadTime: time.Minute, WriteTime: 30 * time.Second,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	done := make(chan error, 1)
@@ -83,13 +98,18 @@ func start(t *testing.T, socket net.Listener, connsMax int, handle fasthttp.Requ
 }
 
 // loopback starts a watched server on a real socket.
-func loopback(t *testing.T, connsMax int, handle fasthttp.RequestHandler) *host {
+func loopback(t testing.TB, connsMax int, handle fasthttp.RequestHandler) *host {
+	t.Helper()
+	return loopbackWith(t, connsMax, nil, handle)
+}
+
+func loopbackWith(t testing.TB, connsMax int, certificate *listener.Certificate, handle fasthttp.RequestHandler) *host {
 	t.Helper()
 	sockets, err := listener.Inherited(func(string) (string, bool) { return "", false })
 	must(t, err)
 	socket, err := sockets.Listen(t.Context(), "test", "127.0.0.1:0")
 	must(t, err)
-	h := start(t, socket, connsMax, handle)
+	h := startWith(t, socket, connsMax, certificate, handle)
 	h.address = socket.Addr().String()
 	h.dial = func() (net.Conn, error) { return net.Dial("tcp", h.address) }
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,7 +124,7 @@ func loopback(t *testing.T, connsMax int, handle fasthttp.RequestHandler) *host 
 	return h
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

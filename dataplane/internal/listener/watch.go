@@ -23,6 +23,8 @@ type Watch struct {
 	epoll *os.File
 	raw   syscall.RawConn
 
+	buffers buffers // of the connections, for what they receive
+
 	mu    sync.Mutex
 	conns map[uint64]*Conn
 	next  uint64
@@ -99,7 +101,11 @@ func (w *Watch) add(c *Conn) error {
 	c.id, c.watch = w.next, w
 	w.conns[c.id] = c
 	w.mu.Unlock()
-	sc, ok := c.Conn.(syscall.Conn)
+	socket := c.Conn
+	if c.raw != nil {
+		socket = c.raw
+	}
+	sc, ok := socket.(syscall.Conn)
 	if !ok {
 		return nil
 	}
@@ -164,7 +170,6 @@ func (w *Watch) endAll() {
 // closeAll closes all connections.
 func (w *Watch) closeAll() {
 	for _, c := range w.all(nil) {
-		c.linger.Store(false)
-		_ = c.Close()
+		c.cut()
 	}
 }

@@ -5,9 +5,13 @@ import (
 
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/spool"
+	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
 )
+
+// retryAfter is told to callers that are refused because nothing can be written down.
+const retryAfter = 5 * time.Second
 
 // Meter records calls.
 type Meter struct{ spool *spool.Spool }
@@ -22,7 +26,22 @@ func (m *Meter) Record(c *call.Call, status int, o *call.Outcome, now time.Time)
 		return nil
 	}
 	r := record(c, status, o, now)
-	return m.spool.Append(&r)
+	ticket, _ := c.Running.(*spool.Ticket)
+	c.Running = nil
+	return m.spool.End(ticket, &r)
+}
+
+var errNoJournal = apierr.New(apierr.Unavailable, "Usage cannot be recorded at the moment, so no calls are answered.").After(retryAfter)
+
+// Begin implements [call.Journal]: should the node die before Record, its next process counts the call.
+func (m *Meter) Begin(c *call.Call) (call.Running, error) {
+	r := record(c, 0, &call.Outcome{}, c.Started)
+	r.TokensIn = c.Facts.Prompt
+	ticket, err := m.spool.Begin(&r)
+	if err != nil {
+		return nil, errNoJournal.Because(err)
+	}
+	return ticket, nil
 }
 
 func record(c *call.Call, status int, o *call.Outcome, now time.Time) plane.UsageRecord {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -86,5 +87,43 @@ func TestRecordGoesToTheSpool(t *testing.T) {
 	}
 	if allocs := testing.AllocsPerRun(100, func() { _ = m.Record(c, 200, out, began) }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// A call that was begun is counted by the next process if this one dies before Record, and not once more if it dies after it.
+func TestBeginIsEndedByRecord(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		dir, dead := t.TempDir(), t.TempDir()
+		open := func(dir string) *spool.Spool {
+			s, err := spool.Open(spool.Options{DataDir: dir, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			return s
+		}
+		m := New(open(dir))
+		c := finished(key.Live, "")
+		c.Journal = m
+		for range 2 { // a call that asks two upstreams
+			if err := c.Begin(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ended {
+			if err := m.Record(c, 200, &call.Outcome{End: plane.EndDone}, began); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.CopyFS(dead, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]uint64{false: 1, true: 0}[ended]
+		if cut := open(dead).Stats().Cut; cut != want {
+			t.Errorf("ended: %t: %d calls are taken for cut, want %d", ended, cut, want)
+		}
+		if !ended {
+			_ = m.Record(c, 200, &call.Outcome{End: plane.EndDone}, began)
+		}
 	}
 }

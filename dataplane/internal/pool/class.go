@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 
+	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/dataplane/internal/upstream/transport"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
@@ -19,6 +20,9 @@ const (
 // counts against the member, or a policy that looks for idle members would always choose it.
 type unusable struct{ error }
 
+// Unusable is for the function given to [Pool.Do] when it could not ask the member, for a reason that lies with this node.
+func Unusable(err error) error { return unusable{err} }
+
 func (u unusable) Unwrap() error { return u.error }
 
 // FailureClass makes it a refusal.
@@ -31,6 +35,9 @@ const ResultOK = "ok"
 // else the transport's phase does, then the kind of the *apierr.Error. What is not an upstream's or a network's failure is
 // "rejected".
 func ClassOf(err error) plane.FailureClass {
+	if e, ok := errors.AsType[*upstream.UploadError](err); ok && e.Source {
+		return failEnded // it says nothing about the upstream
+	}
 	if e, ok := errors.AsType[interface {
 		error
 		FailureClass() plane.FailureClass
@@ -80,6 +87,9 @@ func phaseClass(e *transport.Error) plane.FailureClass {
 // retryable reports whether a failure may be tried again in the same pool. An error in the chain with a method
 // Retryable() bool can forbid it.
 func retryable(class plane.FailureClass, err error) bool {
+	if spent(err) {
+		return false
+	}
 	switch class {
 	case plane.FailConnect, plane.FailRateLimited, plane.FailServerError, plane.FailRefused, plane.FailBusy:
 		e, ok := errors.AsType[interface {
@@ -92,17 +102,33 @@ func retryable(class plane.FailureClass, err error) bool {
 	}
 }
 
+// spent reports whether the call cannot be made again anywhere, since the body of its upload was read.
+func spent(err error) bool {
+	_, ok := errors.AsType[*upstream.UploadError](err)
+	return ok
+}
+
 // onlyElsewhere reports whether the same member would fail in the same way again.
 func onlyElsewhere(class plane.FailureClass) bool {
 	return class == plane.FailBusy || class == plane.FailRefused
 }
 
 // harmful reports whether a failure speaks against the server's health.
-func harmful(class plane.FailureClass) bool {
+func harmful(class plane.FailureClass, err error) bool {
 	switch class {
 	case plane.FailConnect, plane.FailServerError, plane.FailRefused, plane.FailTimeout, plane.FailInvalidAnswer:
-		return true
+		return !provoked(err)
 	default:
 		return false
 	}
+}
+
+// provoked reports whether a caller brought the failure about, which an error in the chain with a method Provoked() bool says.
+// One caller could otherwise open the breaker for all others.
+func provoked(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		Provoked() bool
+	}](err)
+	return ok && e.Provoked()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"modelgate.internal/dataplane/internal/pool"
+	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/dataplane/internal/upstream/transport"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
@@ -41,6 +42,8 @@ func TestClassOf(t *testing.T) {
 		{apierr.New(apierr.BadRequest, "No."), "rejected"},
 		{apierr.New(apierr.TooLarge, "No."), "rejected"},
 		{errors.New("bug"), "rejected"},
+		{&upstream.UploadError{Source: true, Err: gateway}, "ended"},
+		{&upstream.UploadError{Err: phase(transport.Send, eof)}, plane.FailServerError},
 	}
 	for _, tt := range tests {
 		if got := pool.ClassOf(tt.err); got != tt.want {

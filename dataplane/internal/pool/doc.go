@@ -23,9 +23,9 @@
 //
 // Failures are told apart by [ClassOf]. Connect errors, 429 and 5xx are tried again within the pool, and so is, but only at another
 // member, what the same one would answer again: that it refuses the gateway's credential or does not know the model, or that
-// this node may open no more connections to it; time-outs and invalid answers are not, because the server may have done the work, but a fallback may be
-// configured for them. Nothing is tried again after the first event of a stream, and a call whose context ended is not tried
-// at all. A stream that was silent until the gateway began to send keep-alive comments, and then failed without an event, is
+// this node may open no more connections to it; time-outs, invalid answers and answers that broke off, be it inside their
+// head, are not, because the server may have done the work and somebody pays for it twice, but a fallback may be configured
+// for them. Nothing is tried again after the first event of a stream, and a call whose context ended is not tried at all. A stream that was silent until the gateway began to send keep-alive comments, and then failed without an event, is
 // still before its first event: it is tried again from within Relay.
 //
 // The retry budget (Finagle's RetryBudget) is a credit: each call pays in BudgetPercent of an attempt, up to
@@ -38,7 +38,8 @@
 //
 // The breaker opens after so many failures in a row within a window, or so many streams in a row that broke off after their
 // first event. While it is open nothing is asked; then one probe decides. A failed probe doubles the back-off. Results of
-// calls that began before the breaker's last change are not counted. A 429 is no failure: its Retry-After keeps the member
+// calls that began before the breaker's last change are not counted, nor is what a caller can bring about with a server that
+// is well: a tool call where no tools were offered, an answer that is too large. A 429 is no failure: its Retry-After keeps the member
 // out for that long, at most [restMax], or for [restDefault] if it has none. So does the Retry-After of a 5xx. Latency is a peak EWMA (Finagle's): a slow answer
 // counts at once, fast ones wear it down over [latencyMemory], and a failure counts as slow. Whole answers and first events are kept apart.
 //

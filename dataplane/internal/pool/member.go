@@ -28,6 +28,8 @@ type member struct {
 	probing  bool               // a probe is under way
 	blame    plane.FailureClass // of the failure that opened it
 
+	fault plane.FailureClass // of the last answer or failure; "" when it was good
+
 	rest time.Duration // asked for quiet until then
 
 	// Health checks.
@@ -186,6 +188,7 @@ func (m *member) checked(now time.Duration, well bool) {
 func (m *member) forget() {
 	m.set(false)
 	m.latency = [2]ewma{}
+	m.fault = ""
 	m.rest, m.down, m.streak, m.due = 0, false, 0, 0
 }
 

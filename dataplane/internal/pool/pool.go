@@ -43,7 +43,7 @@ func (p *Pool) AskWith(ctx context.Context, c *upstream.Chat, f *Facts) (upstrea
 	err := p.Do(ctx, f, func(ctx context.Context, id string) error {
 		up, err := p.set.upstream(id)
 		if err != nil {
-			return unusable{err}
+			return Unusable(err)
 		}
 		whole, err = up.Ask(ctx, c)
 		return err

@@ -192,6 +192,8 @@ type MemberStatus struct {
 	State    State
 	InFlight int           // calls and streams
 	Back     time.Duration // until it is asked again, for StateOpen and StateResting
+	// Fault is how the last call that said something about the server failed, "" if it did not.
+	Fault plane.FailureClass
 }
 
 // Members returns the servers of the pool or upstream id, in the order of the configuration.
@@ -205,7 +207,7 @@ func (s *Set) Members(id string) []MemberStatus {
 	now := s.now()
 	all := make([]MemberStatus, 0, len(p.seats))
 	for _, x := range p.seats {
-		one := MemberStatus{Upstream: x.m.id, State: x.m.state(now), InFlight: x.m.inFlight}
+		one := MemberStatus{Upstream: x.m.id, State: x.m.state(now), InFlight: x.m.inFlight, Fault: x.m.fault}
 		switch one.State {
 		case StateOpen:
 			one.Back = x.m.until - now

@@ -13,8 +13,8 @@ import (
 
 // stream is a member's stream that gives back its slot and, while there was no event yet, can be replaced by another's.
 type stream struct {
-	ctx     context.Context //nolint:containedctx // the lifetime of the call that the stream belongs to
-	chat    *upstream.Chat
+	ctx     context.Context                                           //nolint:containedctx // the lifetime of the call that the stream belongs to
+	ask     func(ctx context.Context, id string) (call.Stream, error) // asks one member
 	way     way
 	grant   grant
 	inner   call.Stream // nil when there is none to close
@@ -23,7 +23,20 @@ type stream struct {
 
 // OpenWith is Open that fills in the facts, unless they are nil, also when it fails. They may change until Relay returns.
 func (p *Pool) OpenWith(ctx context.Context, c *upstream.Chat, f *Facts) (call.Stream, error) {
-	s := &stream{ctx: ctx, chat: c, way: p.way(opOpen, f)}
+	return p.DoStream(ctx, f, func(ctx context.Context, id string) (call.Stream, error) {
+		up, err := p.set.upstream(id)
+		if err != nil {
+			return nil, Unusable(err)
+		}
+		return up.Open(ctx, c)
+	})
+}
+
+// DoStream is Do for a stream: ask opens it at the member of the given ID, once for each attempt. A stream may have the method
+// Started() bool; while that is false another member can still be asked. The stream must be closed: it holds its member's slot
+// until then.
+func (p *Pool) DoStream(ctx context.Context, f *Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error) {
+	s := &stream{ctx: ctx, ask: ask, way: p.way(opOpen, f)}
 	if err := s.open(s.way.first(ctx)); err != nil {
 		return nil, err
 	}
@@ -42,7 +55,7 @@ func (s *stream) open(g grant, err error) error {
 	return err
 }
 
-// attempt asks one member for a stream. A stream that is silent so far, which it says by Started() == false, is not a result
+// attempt asks one member for a stream. One that is silent so far, which it says by Started() == false, is not a result
 // yet.
 func (s *stream) attempt(g grant) failure {
 	f := failure{context.Canceled, failEnded} // should Open panic
@@ -51,12 +64,7 @@ func (s *stream) attempt(g grant) failure {
 			g.p.set.settle(g, opOpen, f, g.p.set.now(), true)
 		}
 	}()
-	up, err := g.p.set.upstream(g.m.id)
-	if err != nil {
-		f = failureOf(s.ctx, unusable{err})
-		return f
-	}
-	inner, err := up.Open(s.ctx, s.chat)
+	inner, err := s.ask(s.ctx, g.m.id)
 	if f = failureOf(s.ctx, err); f.err != nil {
 		return f
 	}
@@ -110,7 +118,7 @@ func (s *stream) finish(out call.Outcome) {
 		at = out.First.Sub(set.start)
 	}
 	s.begin(at)
-	broken := s.ctx.Err() == nil && (out.End == plane.EndUpstreamCut || out.End == plane.EndDeadline)
+	broken := s.ctx.Err() == nil && (out.End == plane.EndUpstreamCut || out.End == plane.EndDeadline) && !provoked(out.Err)
 	set.mu.Lock()
 	switch {
 	case broken:

@@ -158,7 +158,7 @@ func (w *way) pause(ctx context.Context, d time.Duration) bool {
 
 // turn goes on to the next fallback for the latest failure.
 func (w *way) turn() bool {
-	if w.last.class == failEnded || w.last.class == failRejected {
+	if w.last.class == failEnded || w.last.class == failRejected || spent(w.last.err) {
 		return false
 	}
 	fallbacks := w.start.terms.Load().fallbacks
@@ -185,11 +185,14 @@ func (w *way) turn() bool {
 func (s *Set) settle(g grant, o op, f failure, now time.Duration, release bool) {
 	s.mu.Lock()
 	m, took := g.m, now-g.at
+	if f.class != failEnded && f.class != failRejected {
+		m.fault = f.class
+	}
 	switch {
 	case f.err == nil:
 		m.succeeded(g)
 		m.latency[o].observe(now, took)
-	case harmful(f.class):
+	case harmful(f.class, f.err):
 		if f.class == plane.FailServerError {
 			m.quiet(now, apierr.From(f.err).RetryAfter)
 		}
@@ -198,7 +201,7 @@ func (s *Set) settle(g grant, o op, f failure, now time.Duration, release bool) 
 	case f.class == plane.FailRateLimited:
 		m.quiet(now, cmp.Or(apierr.From(f.err).RetryAfter, restDefault))
 		m.answered(g)
-	case f.class == failRejected:
+	case f.class == failRejected, provoked(f.err):
 		m.answered(g)
 	default:
 		m.unprobe(now, g)

@@ -1,9 +1,14 @@
 // Package quota is the exact rate-limit ledger: tokens of limits are leased to nodes through raft and spent by one atomic operation.
 // DESIGN.md states the protocol, its proof and its bounds.
 //
-// Nothing calls it yet: calls are judged by package limit, per node, until the gateway is wired to this one. What exists is ledger (the
-// replicated state), client (the node), replica (the ledger on raft) and sim (the proof by simulation). What does not exist is
-// the network between nodes and leader, its authentication, membership commands, and metrics.
+// This package is the life of one node in it: identity and log on disk, the replica if the node is a voter, the lease client that every
+// node has, the way to the leader, commands of operators, and metrics. The parts are ledger (the replicated state), replica (the ledger
+// on raft), client (leases), identity (who is who), link (the network) and sim (the proof by simulation).
 //
-// This package itself holds documentation only. Concurrency and failure are described where they happen, in the packages below.
+// A node alone needs no configuration: it makes a cluster of its own, of which it is the only voter. Other nodes join it later.
+//
+// Concurrency: a Node is safe for concurrent use; callers that were admitted need nothing from it but its [Node.Leases].
+//
+// Failure: without a leader leases go on for two seconds at most, then calls wait and get client.ErrUnavailable until there is
+// one. A log that this build does not understand, or that belongs to another node, ends the process with an explanation.
 package quota

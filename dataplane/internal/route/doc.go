@@ -8,6 +8,8 @@
 // the prompt is about. The direct endpoints name family and task themselves; of several models that serve a task, the one named
 // after its family does, else the first in the order of their ids that is configured.
 //
+// A skill is found by its name and needs its family and task in the caller's scope. For the rest it is judged like a model.
+//
 // The package chooses and asks nobody. It keeps no state: the functions read the configuration they are given, which is
 // immutable, and are safe for concurrent use. There is no dependency that can fail.
 package route

@@ -23,10 +23,23 @@ const (
 	BackendNone      = "none"
 )
 
-// Target is where a call goes.
+// Target is where a call goes. It is passed along by value, so it has of the upstream what a call needs to know: the stack of a
+// stream is as large as the deepest of its calls was.
 type Target struct {
 	Model    plane.Model
-	Upstream plane.UpstreamSpec
+	Upstream Upstream
+}
+
+// Upstream is the server of a model, or the one that stands for its pool.
+type Upstream struct {
+	ID, Dialect, BaseURL string
+	Simulator            bool
+}
+
+// upstreamOf returns what stands for the id of an upstream or a pool.
+func upstreamOf(config *plane.Current, id string) (Upstream, bool) {
+	spec, ok := config.Target(id)
+	return Upstream{spec.ID, spec.Dialect, spec.BaseURL, spec.Simulator}, ok
 }
 
 // ToModel returns the target of an agent call for the named model.
@@ -35,7 +48,12 @@ func ToModel(config *plane.Current, caller *call.Caller, name []byte) (Target, e
 	if !ok {
 		return Target{}, apierr.New(apierr.NotFound, fmt.Sprintf("There is no model %.64q. The models are %s.", name, names(config)))
 	}
-	if err := allowed(caller, model.Family, AgentTask); err != nil {
+	task, ok := PromptTask(config, model)
+	if !ok {
+		return Target{Model: model}, apierr.New(apierr.BadRequest, fmt.Sprintf(
+			"The model %s does not answer prompts; GET /api/v1 tells its tasks. The models that do are %s.", model.ID, names(config)))
+	}
+	if err := allowed(caller, model.Family, task); err != nil {
 		return Target{Model: model}, err
 	}
 	return serve(config, caller, model)
@@ -49,6 +67,20 @@ func ToTask(config *plane.Current, caller *call.Caller, family, task string) (Ta
 	if err := allowed(caller, family, task); err != nil {
 		return Target{}, err
 	}
+	return toServer(config, caller, family, task)
+}
+
+// ToTaskOpenly returns the target of a call that needs no credential, and so has no scope.
+func ToTaskOpenly(config *plane.Current, family, task string) (Target, error) {
+	return toServer(config, nil, family, task)
+}
+
+// ToChat returns the chat model that helps with another task of the caller, which decides on the scope.
+func ToChat(config *plane.Current, caller *call.Caller) (Target, error) {
+	return toServer(config, caller, chatFamily, AgentTask)
+}
+
+func toServer(config *plane.Current, caller *call.Caller, family, task string) (Target, error) {
 	model, ok := server(config, family, task)
 	if !ok {
 		return Target{}, apierr.New(apierr.Unavailable,
@@ -86,22 +118,20 @@ func before(a, b plane.Model) bool {
 
 // serve finds the upstream of a model for a caller.
 func serve(config *plane.Current, caller *call.Caller, model plane.Model) (Target, error) {
-	target := Target{Model: model}
-	why := Unserved(config, caller, model)
-	if why != "" {
-		return target, apierr.New(apierr.Unavailable, why)
+	if why := Unserved(config, caller, model); why != "" {
+		return Target{Model: model}, apierr.New(apierr.Unavailable, why)
 	}
-	target.Upstream, _ = config.Target(model.Upstream)
-	return target, nil
+	up, _ := upstreamOf(config, model.Upstream)
+	return Target{Model: model, Upstream: up}, nil
 }
 
 // Unserved says why a model cannot answer the caller now and what to configure, or "" if it can.
 func Unserved(config *plane.Current, caller *call.Caller, model plane.Model) string {
-	spec, ok := config.Target(model.Upstream)
+	up, ok := upstreamOf(config, model.Upstream)
 	switch {
 	case model.Upstream == "" || !ok:
 		return fmt.Sprintf("No upstream is configured for %s. Set %s.", model.ID, settingOf(model))
-	case spec.Simulator && caller != nil && (caller.Kind == key.Live || caller.Kind == key.Darwin):
+	case up.Simulator && caller != nil && (caller.Kind == key.Live || caller.Kind == key.Darwin):
 		return fmt.Sprintf("%s is served by a simulator, and a live key is never answered by a simulator. Configure %s, or use a test key.",
 			model.ID, settingOf(model))
 	}
@@ -114,14 +144,22 @@ func settingOf(model plane.Model) string {
 
 // Backend says how a model is served.
 func Backend(config *plane.Current, model plane.Model) string {
-	spec, ok := config.Target(model.Upstream)
+	up, ok := upstreamOf(config, model.Upstream)
 	switch {
 	case model.Upstream == "" || !ok:
 		return BackendNone
-	case spec.Simulator:
+	case up.Simulator:
 		return BackendSimulator
 	}
 	return BackendUpstream
+}
+
+// Streams reports whether a model answers token by token: chats do.
+func Streams(config *plane.Current, model plane.Model) bool {
+	if up, ok := upstreamOf(config, model.Upstream); ok {
+		return up.Dialect == plane.DialectChat
+	}
+	return len(model.Tasks) == 0 || slices.Contains(model.Tasks, AgentTask)
 }
 
 // Models returns the models in the order of their ids.
@@ -129,8 +167,14 @@ func Models(config *plane.Current) []plane.Model {
 	return slices.SortedFunc(maps.Values(config.Models), func(a, b plane.Model) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// names lists the models that answer prompts.
 func names(config *plane.Current) string {
-	ids := slices.Sorted(maps.Keys(config.Models))
+	var ids []string
+	for _, model := range Models(config) {
+		if _, ok := PromptTask(config, model); ok {
+			ids = append(ids, model.ID)
+		}
+	}
 	if len(ids) == 0 {
 		return "not configured yet"
 	}

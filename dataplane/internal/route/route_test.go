@@ -72,6 +72,60 @@ func TestToTask(t *testing.T) {
 	}
 }
 
+func TestToSkill(t *testing.T) {
+	c := config()
+	c.Skills = map[string]plane.SkillSpec{
+		"sing": {Name: "sing", Family: "darwin", Task: "code", Upstream: "real"},
+		"draw": {Name: "draw", Family: "biometrix", Task: "face", Setting: "DRAW_URL"},
+		"mime": {Name: "mime", Family: "darwin", Task: "code", Upstream: "simulator", Setting: "MIME_URL"},
+	}
+	for _, tt := range []struct {
+		name   string
+		caller *call.Caller
+		kind   apierr.Kind
+		want   string
+	}{
+		{"sing", caller(key.Live, nil, nil), 0, "real"},
+		{"mime", caller(key.Test, nil, nil), 0, "simulator"},
+		{"mime", caller(key.Live, nil, nil), apierr.Unavailable, "MIME_URL"},
+		{"draw", caller(key.Test, nil, nil), apierr.Unavailable, "DRAW_URL"},
+		{"sing", caller(key.Test, []string{"biometrix"}, nil), apierr.Forbidden, "family darwin"},
+		{"sing", caller(key.Test, nil, []string{"conversation"}), apierr.Forbidden, "task code"},
+		{"fly", caller(key.Test, nil, nil), apierr.NotFound, "draw, mime, sing"},
+	} {
+		target, _, err := route.ToSkill(c, tt.caller, tt.name)
+		check(t, tt.name, target, err, tt.kind, tt.want)
+	}
+	var listed []string
+	for _, s := range route.Skills(c, caller(key.Test, []string{"darwin"}, nil)) {
+		listed = append(listed, s.Name)
+	}
+	if got := strings.Join(listed, " "); got != "mime sing" {
+		t.Errorf("listed %s", got)
+	}
+}
+
+func TestAModelIsListedForAnyOfItsTasks(t *testing.T) {
+	model := config().Models["Darwin"]
+	for _, tt := range []struct {
+		families, tasks []string
+		want            bool
+	}{
+		{nil, nil, true},
+		{nil, []string{"code"}, true},
+		{nil, []string{"vision"}, false},
+		{[]string{"darwin"}, []string{"vision", "conversation"}, true},
+		{[]string{"biometrix"}, nil, false},
+	} {
+		if got := route.Allows(caller(key.Test, tt.families, tt.tasks), model); got != tt.want {
+			t.Errorf("families %v, tasks %v: %v", tt.families, tt.tasks, got)
+		}
+	}
+	if route.Allows(caller(key.Test, nil, []string{"code"}), plane.Model{Family: "darwin"}) {
+		t.Error("a model without tasks is asked for conversation only")
+	}
+}
+
 func check(t *testing.T, name string, target route.Target, err error, kind apierr.Kind, want string) {
 	t.Helper()
 	if kind == 0 {
@@ -83,4 +137,40 @@ func check(t *testing.T, name string, target route.Target, err error, kind apier
 	if e := apierr.From(err); e == nil || e.Kind != kind || !strings.Contains(e.Detail, want) {
 		t.Errorf("%s: got %v, want a %d with %q", name, err, kind.Status(), want)
 	}
+}
+
+func TestPromptsAreForModelsThatTakeThem(t *testing.T) {
+	c := config()
+	for id, spec := range map[string]plane.UpstreamSpec{
+		"draws": {Dialect: plane.DialectImages}, "speaks": {Dialect: plane.DialectSpeech}, "chats": {Dialect: plane.DialectChat},
+	} {
+		spec.ID = id
+		c.Upstreams[id] = spec
+	}
+	for _, tt := range []struct {
+		model plane.Model
+		want  string // task; "" if it takes no prompts
+	}{
+		{plane.Model{Family: "darwin", Tasks: []string{"conversation"}, Upstream: "chats"}, "conversation"},
+		{plane.Model{Family: "darwin", Tasks: []string{"image_generation"}, Upstream: "draws"}, "image_generation"},
+		{plane.Model{Family: "darwin", Tasks: []string{"poetry"}, Upstream: "chats"}, "conversation"},
+		{plane.Model{Family: "darwin", Tasks: []string{"text_to_speech"}, Upstream: "speaks"}, ""},
+		{plane.Model{Family: "darwin", Tasks: []string{"image_generation"}}, "image_generation"},
+		{plane.Model{Family: "darwin", Tasks: []string{"poetry"}}, "conversation"},
+		{plane.Model{Family: "darwin"}, "conversation"},
+		{plane.Model{Family: "darwin", Tasks: []string{"translation"}}, ""},
+		{plane.Model{Family: "biometrix", Tasks: []string{"face"}}, ""},
+	} {
+		if got, ok := route.PromptTask(c, tt.model); got != tt.want && ok || ok != (tt.want != "") {
+			t.Errorf("%+v: got %q, %t", tt.model, got, ok)
+		}
+	}
+	c.Models["images"] = plane.Model{ID: "images", Family: "darwin", Tasks: []string{"image_generation"}, Upstream: "draws"}
+	c.Models["speech"] = plane.Model{ID: "speech", Family: "darwin", Tasks: []string{"text_to_speech"}, Upstream: "speaks"}
+	target, err := route.ToModel(c, caller(key.Test, nil, []string{"image_generation"}), []byte("images"))
+	check(t, "images", target, err, 0, "draws")
+	target, err = route.ToModel(c, caller(key.Test, nil, []string{"conversation"}), []byte("images"))
+	check(t, "images", target, err, apierr.Forbidden, "task image_generation")
+	target, err = route.ToModel(c, caller(key.Test, nil, nil), []byte("speech"))
+	check(t, "speech", target, err, apierr.BadRequest, "The models that do are Atlas, Darwin, Nova, images.")
 }

@@ -17,9 +17,12 @@ func tasksOf(family string) ([]string, bool) {
 	case "darwin":
 		return []string{
 			"conversation", "reasoning", "planning", "code", "vision", "speech_to_text", "text_to_speech", "voice_footprint",
+			"voice_analysis", "translation", "deep_search", "image_generation",
 		}, true
 	case "biometrix":
-		return []string{"face", "iris", "liveness", "gait", "footprint", "person_reid", "object_signature"}, true
+		return []string{
+			"face", "iris", "liveness", "gait", "footprint", "person_reid", "object_signature", "tracking", "depth", "spatial", "multicam",
+		}, true
 	case "emoticore":
 		return []string{"text", "face", "voice", "multimodal"}, true
 	}
@@ -69,7 +72,11 @@ func missing(caller *call.Caller, what, name string, has []string) error {
 	return apierr.New(apierr.Forbidden, fmt.Sprintf("%s does not include the %s %s, only %s.", owner, what, name, strings.Join(has, ", ")))
 }
 
-// Allows reports whether a caller may ask the model by name.
+// Allows reports whether any task of the model is in a caller's scope.
 func Allows(caller *call.Caller, model plane.Model) bool {
-	return allowed(caller, model.Family, AgentTask) == nil
+	tasks := model.Tasks
+	if len(tasks) == 0 { // a model that is only asked by name
+		tasks = []string{AgentTask}
+	}
+	return slices.ContainsFunc(tasks, func(task string) bool { return allowed(caller, model.Family, task) == nil })
 }

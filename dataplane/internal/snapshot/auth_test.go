@@ -21,7 +21,7 @@ func TestAcknowledgedRevocationIsInForce(t *testing.T) {
 	w := &late{}
 	n := startNode(t, dir, p.server.URL, w)
 	a, err := auth.New(auth.Options{
-		Index: n, Now: time.Now, Cells: func([]plane.Limit) []*limit.Cell { return nil },
+		Index: n, Now: time.Now, Cells: func(*plane.Principal) *limit.Cells { return nil },
 	})
 	if err != nil {
 		t.Fatal(err)

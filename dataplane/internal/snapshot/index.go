@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -23,8 +24,14 @@ import (
 //	models     id -> plane.Model (JSON)
 //	upstreams  id -> plane.UpstreamSpec (JSON)
 //	pools      id -> plane.PoolSpec (JSON)
+//	skills     name -> plane.SkillSpec (JSON)
 //	meta       "state" -> state (JSON)
-type index struct{ db *bolt.DB }
+type index struct {
+	db *bolt.DB
+	// full says that keys arrive in their order, so that pages are filled to the brim: nothing will be put in between.
+	full bool
+	last key.Digest // the highest that was put while full: none above it is there yet
+}
 
 // state is what an index knows besides the records. Cursor is zero in a file that is still being filled.
 type state struct {
@@ -39,6 +46,7 @@ var (
 	bucketModels    = []byte("models")
 	bucketUpstreams = []byte("upstreams")
 	bucketPools     = []byte("pools")
+	bucketSkills    = []byte("skills")
 	bucketMeta      = []byte("meta")
 	metaState       = []byte("state")
 )
@@ -50,20 +58,21 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errDamaged marks an index that cannot be trusted.
 var errDamaged = errors.New("index is damaged")
 
-// openIndex opens or creates the file at path.
-func openIndex(path string) (x *index, err error) {
+// openIndex opens or creates the file at path. mapped is how many bytes of it are mapped at least, which costs addresses only;
+// a file that outgrows its mapping is mapped again, after everything not yet written was copied out of the old one.
+func openIndex(path string, mapped int) (x *index, err error) {
 	defer asDamage(&err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // reading a mapping beyond the end of a file that was cut
 	// The free list is kept in the file: without it bbolt walks all pages at every start, on a goroutine of its own that ends
 	// the process when a page is damaged.
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: openTimeout, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: openTimeout, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapped})
 	if err != nil {
 		if errors.Is(err, bolterrors.ErrTimeout) || errors.Is(err, os.ErrPermission) {
 			return nil, fmt.Errorf("open index: %w", err)
 		}
 		return nil, fmt.Errorf("open index: %w: %w", errDamaged, err)
 	}
-	x = &index{db}
+	x = &index{db: db}
 	if err := x.prepare(path); err != nil {
 		_ = db.Close()
 		return nil, err
@@ -88,7 +97,7 @@ func (x *index) prepare(path string) (err error) {
 		return fmt.Errorf("open index: %w", err)
 	}
 	err = x.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketKeys, bucketModels, bucketUpstreams, bucketPools, bucketMeta} {
+		for _, name := range [][]byte{bucketKeys, bucketModels, bucketUpstreams, bucketPools, bucketSkills, bucketMeta} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -117,7 +126,10 @@ func (x *index) load() (s state, current *plane.Current, err error) {
 		if err := loadAll(tx.Bucket(bucketUpstreams), current.Upstreams); err != nil {
 			return err
 		}
-		return loadAll(tx.Bucket(bucketPools), current.Pools)
+		if err := loadAll(tx.Bucket(bucketPools), current.Pools); err != nil {
+			return err
+		}
+		return loadAll(tx.Bucket(bucketSkills), current.Skills)
 	})
 	current.Cursor = s.Cursor
 	if err != nil {
@@ -129,6 +141,7 @@ func (x *index) load() (s state, current *plane.Current, err error) {
 func emptyCurrent() *plane.Current {
 	return &plane.Current{
 		Models: map[string]plane.Model{}, Upstreams: map[string]plane.UpstreamSpec{}, Pools: map[string]plane.PoolSpec{},
+		Skills: map[string]plane.SkillSpec{},
 	}
 }
 
@@ -168,13 +181,16 @@ func (x *index) lookup(digest key.Digest) (p *plane.Principal, found bool, err e
 }
 
 // apply writes changes and the state in one durable transaction. It counts the keys in s.
-func (x *index) apply(changes []plane.Change, s *state) (err error) {
+func (x *index) apply(changes []parsed, s *state) (err error) {
 	defer asDamage(&err)
 	keys := s.Keys
 	err = x.db.Update(func(tx *bolt.Tx) error {
 		keys = s.Keys
+		if x.full {
+			tx.Bucket(bucketKeys).FillPercent = 1
+		}
 		for i := range changes {
-			grown, err := put(tx, &changes[i])
+			grown, err := x.put(tx, &changes[i])
 			if err != nil {
 				return err
 			}
@@ -196,39 +212,47 @@ func (x *index) apply(changes []plane.Change, s *state) (err error) {
 }
 
 // put writes one change and returns by how much the number of keys grew.
-func put(tx *bolt.Tx, c *plane.Change) (grown int64, err error) {
+func (x *index) put(tx *bolt.Tx, c *parsed) (grown int64, err error) {
 	switch c.Kind {
 	case plane.KindKey:
-		return putKey(tx.Bucket(bucketKeys), c)
+		return x.putKey(tx.Bucket(bucketKeys), c)
 	case plane.KindModel:
-		return 0, putRecord[plane.Model](tx.Bucket(bucketModels), c)
+		return 0, putRecord[plane.Model](tx.Bucket(bucketModels), &c.Change)
 	case plane.KindUpstream:
-		return 0, putRecord[plane.UpstreamSpec](tx.Bucket(bucketUpstreams), c)
+		return 0, putRecord[plane.UpstreamSpec](tx.Bucket(bucketUpstreams), &c.Change)
 	case plane.KindPool:
-		return 0, putRecord[plane.PoolSpec](tx.Bucket(bucketPools), c)
+		return 0, putRecord[plane.PoolSpec](tx.Bucket(bucketPools), &c.Change)
+	case plane.KindSkill:
+		return 0, putRecord[plane.SkillSpec](tx.Bucket(bucketSkills), &c.Change)
 	default: // a newer control plane publishes something this node has no use for
 		return 0, nil
 	}
 }
 
-func putKey(bucket *bolt.Bucket, c *plane.Change) (grown int64, err error) {
+func (x *index) putKey(bucket *bolt.Bucket, c *parsed) (grown int64, err error) {
 	digest, err := digestOf(c.ID)
 	if err != nil {
 		return 0, err
 	}
-	had := bucket.Get(digest[:]) != nil
+	above := x.full && bytes.Compare(digest[:], x.last[:]) > 0 // which spares a look-up for nearly every key of a reset
+	had := !above && bucket.Get(digest[:]) != nil
 	if c.Gone {
 		if had {
 			grown = -1
 		}
 		return grown, bucket.Delete(digest[:])
 	}
-	var p plane.Principal
-	if err := json.Unmarshal(c.Body, &p); err != nil {
-		return 0, fmt.Errorf("key record of version %d: %w", c.Version, err)
+	if !c.checked {
+		var p plane.Principal
+		if err := json.Unmarshal(c.Body, &p); err != nil {
+			return 0, fmt.Errorf("key record of version %d: %w", c.Version, err)
+		}
 	}
 	if !had {
 		grown = 1
+	}
+	if above {
+		x.last = digest
 	}
 	data := binary.BigEndian.AppendUint64(make([]byte, 0, keyHeaderBytes+len(c.Body)), uint64(c.Version))
 	data = binary.BigEndian.AppendUint32(data, crc32.Checksum(c.Body, castagnoli))

@@ -75,12 +75,21 @@ func (l *Link) NodeID() string {
 // Send posts body and returns the status and the answer, which may be cut at a bound. The error is one of transport or of
 // joining; a status is never an error.
 func (l *Link) Send(ctx context.Context, path string, header http.Header, body []byte) (int, []byte, error) {
+	return l.send(ctx, path, header, body, answerBytesMax)
+}
+
+// Ask is Send for JSON whose answer may be larger: it is cut at max bytes.
+func (l *Link) Ask(ctx context.Context, path string, body []byte, max int64) (int, []byte, error) {
+	return l.send(ctx, path, http.Header{"Content-Type": {"application/json"}}, body, max)
+}
+
+func (l *Link) send(ctx context.Context, path string, header http.Header, body []byte, max int64) (int, []byte, error) {
 	res, err := l.do(ctx, http.MethodPost, path, header, body)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+	answer, err := io.ReadAll(io.LimitReader(res.Body, max))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read answer of %s: %w", path, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,9 +97,15 @@ func TestChangesAreInForceWhenAcknowledged(t *testing.T) {
 	if got := n.Current().Pools["p"]; !reflect.DeepEqual(got, pool) {
 		t.Errorf("pool %+v", got)
 	}
-	s.send(keyChange(9, "d"), mark(1, 9))
+	skill := plane.SkillSpec{Name: "sing", Kind: plane.SkillHosted, Upstream: "u1", Path: "/sing"}
+	s.send(change(9, plane.KindSkill, "sing", skill), mark(1, 9))
 	p.acked(1, 9)
-	if got := w.take(); got != "catalog 0/1/1, d changed" {
+	if got := n.Current().Skills["sing"]; got != skill {
+		t.Errorf("skill %+v", got)
+	}
+	s.send(keyChange(10, "d"), mark(1, 10))
+	p.acked(1, 10)
+	if got := w.take(); got != "catalog 0/1/1, catalog 0/1/1, d changed" {
 		t.Errorf("told of: %s", got)
 	}
 }
@@ -426,7 +433,7 @@ func TestLargeStateComesInSeveralWrites(t *testing.T) {
 	p := newPlane(t)
 	n := startNode(t, t.TempDir(), p.server.URL, nil)
 	s := p.stream()
-	const keys = 6_000
+	const keys = 21_000
 	s.send(hello(1, true))
 	var lines []byte
 	for i := range keys {
@@ -449,6 +456,24 @@ func TestLargeStateComesInSeveralWrites(t *testing.T) {
 		t.Errorf("holds %d", ack.KeysHeld)
 	}
 	n.has(t)
+}
+
+// TestKeysThatComeTwiceInAResetCountOnce: what changed while the pages of a reset were read comes again before its mark, in the order
+// of the changes.
+func TestKeysThatComeTwiceInAResetCountOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	n := startNode(t, t.TempDir(), p.server.URL, nil)
+	names := []string{"a", "b", "c", "d", "e"}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(keyID(a), keyID(b)) })
+	s := p.stream()
+	s.send(hello(1, true), keyChange(1, names[1]), keyChange(2, names[2]), keyChange(3, names[3]), // the pages
+		keyChange(4, names[3]), keyChange(5, names[1]), keyGone(6, names[2]), keyChange(7, names[0]), keyChange(8, names[4]), keyChange(9, names[4]),
+		keyGone(10, names[4]), mark(1, 10))
+	if ack := p.acked(1, 10); ack.KeysHeld != 3 {
+		t.Errorf("holds %d keys, want 3", ack.KeysHeld)
+	}
+	n.has(t, names[0], names[1], names[3])
 }
 
 func TestSilentControlPlane(t *testing.T) {

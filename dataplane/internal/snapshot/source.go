@@ -35,6 +35,7 @@ type Source struct {
 	path    string
 	index   atomic.Pointer[index] // nil without state
 	checker atomic.Pointer[key.Checker]
+	streams atomic.Pointer[key.StreamVerifier]
 	current atomic.Pointer[plane.Current]
 	held    atomic.Int64
 	fresh   atomic.Int64 // Unix nanoseconds: when the node was last known to have everything
@@ -67,7 +68,7 @@ func Open(o Options) (*Source, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open index: %w", err)
 	}
-	x, err := openIndex(s.path)
+	x, err := openIndex(s.path, 0)
 	if err == nil {
 		if err = s.start(x); err != nil {
 			_ = x.close()
@@ -96,9 +97,15 @@ func (s *Source) start(x *index) error {
 func (s *Source) serve(x *index, st state, current *plane.Current) {
 	s.state = st
 	s.held.Store(st.Keys)
-	s.checker.Store(key.NewChecker(st.Peppers))
+	s.trust(&st)
 	s.current.Store(current)
 	s.index.Store(x)
+}
+
+// trust puts what recognizes credentials in force.
+func (s *Source) trust(st *state) {
+	s.checker.Store(key.NewChecker(st.Peppers))
+	s.streams.Store(key.NewStreamVerifier(st.StreamKeys))
 }
 
 // setAside takes a damaged index out of service. Its file is kept under another name, in place of one kept before.
@@ -137,6 +144,9 @@ func (s *Source) Current() *plane.Current { return s.current.Load() }
 
 // Checker returns what recognizes the texts of keys, nil before the first configuration.
 func (s *Source) Checker() *key.Checker { return s.checker.Load() }
+
+// StreamKeys returns what verifies stream tokens, nil before the first configuration.
+func (s *Source) StreamKeys() *key.StreamVerifier { return s.streams.Load() }
 
 // Lookup returns the principal of a key and whether there is one. It reads the disk index, in microseconds when its pages are
 // in memory.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
 )
 
@@ -56,7 +55,7 @@ func (s *Source) follow(ctx context.Context, wait *backoff) error {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 300))
 		return fmt.Errorf("control plane answers %d to the config stream: %s", res.StatusCode, text)
 	}
-	lines, err := zstd.NewReader(res.Body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+	lines, err := zstd.NewReader(&heard{res.Body, silence}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(streamWindowMax))
 	if err != nil {
 		return fmt.Errorf("decode config stream: %w", err)
@@ -67,12 +66,7 @@ func (s *Source) follow(ctx context.Context, wait *backoff) error {
 	scan := bufio.NewScanner(lines)
 	scan.Buffer(make([]byte, 0, 64<<10), plane.MessageBytesMax+1)
 	for scan.Scan() {
-		silence.Reset(plane.StreamSilenceMax)
-		var m plane.Message
-		if err := json.Unmarshal(scan.Bytes(), &m); err != nil {
-			return fmt.Errorf("decode config message: %w", err)
-		}
-		if err := f.message(&m); err != nil {
+		if err := f.line(scan.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -80,6 +74,19 @@ func (s *Source) follow(ctx context.Context, wait *backoff) error {
 		return because(ctx, fmt.Errorf("read config stream: %w", err))
 	}
 	return because(ctx, fmt.Errorf("read config stream: %w", io.ErrUnexpectedEOF))
+}
+
+// heard reads a stream whose silence a timer ends. The timer runs while a read waits: what this node takes for its own work, as a slow
+// disk for a large batch, is not the control plane's silence.
+type heard struct {
+	from    io.Reader
+	silence *time.Timer
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	h.silence.Reset(plane.StreamSilenceMax)
+	defer h.silence.Stop()
+	return h.from.Read(p)
 }
 
 // because prefers the reason that ctx was cancelled for over what the cancelling broke.
@@ -98,8 +105,33 @@ type follower struct {
 	// next is the index being filled after a reset, nil otherwise; it is served as a whole or not at all.
 	next    *index
 	state   state // of next
-	batch   []plane.Change
-	catalog bool // models or upstreams changed since the last mark
+	batch   []parsed
+	bodies  []byte // of the batch's keys
+	catalog bool   // models or upstreams changed since the last mark
+}
+
+// line takes a line of the stream, which it does not keep.
+func (f *follower) line(line []byte) error {
+	if id, body, version, ok := readKey(line); ok && f.hello != nil {
+		at := len(f.bodies)
+		f.bodies = append(f.bodies, body...)
+		c := plane.Change{Version: version, Kind: plane.KindKey, ID: string(id), Body: f.bodies[at:len(f.bodies):len(f.bodies)]}
+		return f.gather(parsed{c, true})
+	}
+	m, err := readMessage(line)
+	if err != nil {
+		return err
+	}
+	return f.message(&m)
+}
+
+// gather adds a change to the batch, and writes the batch when it is large.
+func (f *follower) gather(c parsed) error {
+	f.batch = append(f.batch, c)
+	if len(f.batch) < batchChangesMax && len(f.bodies) < batchBytesMax {
+		return nil
+	}
+	return f.write(nil)
 }
 
 func (f *follower) message(m *plane.Message) error {
@@ -110,11 +142,7 @@ func (f *follower) message(m *plane.Message) error {
 		return errors.New("config stream does not begin with hello")
 	case m.Change != nil:
 		f.catalog = f.catalog || m.Change.Kind != plane.KindKey
-		f.batch = append(f.batch, *m.Change)
-		if len(f.batch) < batchChangesMax {
-			return nil
-		}
-		return f.write(nil)
+		return f.gather(parsed{*m.Change, false})
 	case m.Mark != nil:
 		return f.mark(*m.Mark)
 	case m.Ping:
@@ -149,7 +177,7 @@ func (f *follower) open(h *plane.Hello) error {
 		return err
 	}
 	s.state = st
-	s.checker.Store(key.NewChecker(st.Peppers))
+	s.trust(&st)
 	return nil
 }
 
@@ -159,10 +187,11 @@ func (f *follower) reset() error {
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove unfinished index: %w", err)
 	}
-	x, err := openIndex(path)
+	x, err := openIndex(path, mappedBytes)
 	if err != nil {
 		return err
 	}
+	x.full = true
 	x.db.NoSync, x.db.NoGrowSync = true, true // synced as a whole before it is served
 	f.next = x
 	f.state = state{Peppers: f.hello.KeyPeppers, StreamKeys: f.hello.StreamKeys}
@@ -181,7 +210,7 @@ func (f *follower) abandon() {
 // they come again. A nil mark means that more of the batch follows.
 func (f *follower) write(mark *plane.Cursor) error {
 	batch := f.batch
-	f.batch = f.batch[:0]
+	defer func() { f.batch, f.bodies = f.batch[:0], f.bodies[:0] }()
 	if f.next != nil {
 		if mark != nil {
 			f.state.Cursor = *mark
@@ -263,7 +292,7 @@ func (f *follower) swap() error {
 	if err := x.db.Sync(); err != nil {
 		return fmt.Errorf("sync new index: %w", err)
 	}
-	x.db.NoSync, x.db.NoGrowSync = false, false
+	x.full, x.db.NoSync, x.db.NoGrowSync = false, false, false
 	st, current, err := x.load()
 	if err != nil {
 		return err

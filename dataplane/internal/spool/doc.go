@@ -2,7 +2,8 @@
 //
 // Append copies a record into a preallocated, memory-mapped segment file: no system call, and a record that Append returned
 // for survives the death of the process. Records reach the disk in groups; a power failure costs at most the last 20 ms.
-// A shipper uploads records in order and deletes only what was acknowledged. DESIGN.md has the formats and the protocol.
+// Begin and End bracket a call, so that one that a crash of the process cuts is counted by the next. A shipper uploads records in
+// order and deletes only what was acknowledged. DESIGN.md has the formats and the protocol.
 //
 // Concurrency: everything is safe for concurrent use. Appends exclude each other for a fraction of a microsecond; creating
 // files, syncing and shipping happen on goroutines of [Spool.Run].

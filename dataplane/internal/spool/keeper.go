@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -15,7 +14,10 @@ import (
 // appended until Close.
 func (s *Spool) Run(ctx context.Context) error {
 	var all sync.WaitGroup
-	all.Go(func() { s.keep(ctx) })
+	all.Go(func() {
+		defer close(s.settled)
+		s.keep(ctx)
+	})
 	all.Go(func() { s.provide(ctx) })
 	all.Go(func() { s.ship.run(ctx) })
 	all.Wait()
@@ -41,7 +43,10 @@ func (s *Spool) Close() error {
 	if s.spare != nil {
 		err = errors.Join(err, s.spare.unmap(), os.Remove(s.spare.path))
 	}
-	if s.active != nil && s.ship.acked.Load() >= s.active.last { // nothing in it that is not stored elsewhere
+	idle, failed := s.journal.close()
+	err = errors.Join(err, failed)
+	// Nothing in it that is not stored elsewhere; where a call runs on, it says what was recorded.
+	if idle && s.active != nil && s.ship.acked.Load() >= s.active.last {
 		err = errors.Join(err, os.Remove(s.active.path))
 	}
 	if err := errors.Join(err, s.lock.Close()); err != nil {
@@ -50,22 +55,59 @@ func (s *Spool) Close() error {
 	return nil
 }
 
-// keep syncs in groups.
+// keep syncs in groups: what was appended while the sync before was under way and, unless answers wait for it, a little longer.
 func (s *Spool) keep(ctx context.Context) {
 	for {
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
+			if err := s.settle(); err != nil {
+				s.o.Log.Error("usage records cannot be made durable", slog.Any("error", err))
+			}
 			return
 		}
-		time.Sleep(syncEvery)
-		if err := s.settle(); err != nil {
+		if s.o.Sync != SyncAnswer {
+			time.Sleep(syncEvery)
+		}
+		err := errors.Join(s.settle(), s.journal.sync(noteEvery))
+		if err != nil {
 			if s.broken.Swap(&err) == nil {
 				s.o.Log.Error("usage records cannot be made durable, refusing calls", slog.Any("error", err))
 			}
 			nudge(s.wake)
 		} else if s.broken.Swap(nil) != nil {
 			s.o.Log.Info("usage records are durable again")
+		}
+		s.announce()
+	}
+}
+
+// announce tells those that wait for durability to look again.
+func (s *Spool) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.synced)
+	s.synced = make(chan struct{})
+}
+
+// await returns when the record with the seq is on disk, or why it is not within syncWait.
+func (s *Spool) await(seq uint64) error {
+	late := time.NewTimer(syncWait)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		durable, synced := s.durable >= seq, s.synced
+		s.mu.Unlock()
+		if durable {
+			return nil
+		}
+		if err := s.broken.Load(); err != nil {
+			return *err
+		}
+		select {
+		case <-synced:
+		case <-late.C:
+			return errSlow
 		}
 	}
 }
@@ -77,9 +119,9 @@ func (s *Spool) settle() error {
 	s.dirty = false
 	active, retired := s.active, s.retired
 	s.retired = nil
-	tail := 0
+	tail, last := 0, uint64(0)
 	if active != nil {
-		tail = active.tail
+		tail, last = active.tail, active.last
 	}
 	s.mu.Unlock()
 	for i, segment := range retired {
@@ -87,12 +129,14 @@ func (s *Spool) settle() error {
 		if err == nil {
 			err = segment.unmap()
 		}
+		s.mu.Lock()
 		if err != nil {
-			s.mu.Lock()
 			s.retired = append(retired[i:], s.retired...)
 			s.mu.Unlock()
 			return err
 		}
+		segment.durable, segment.kept = segment.tail, segment.last
+		s.mu.Unlock()
 	}
 	if active == nil {
 		return nil
@@ -102,7 +146,13 @@ func (s *Spool) settle() error {
 			return err
 		}
 	}
-	return active.sync(tail)
+	if err := active.sync(tail); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	active.durable, active.kept, s.durable = tail, last, last
+	return nil
 }
 
 // provide has a spare ready whenever there is room for one.
@@ -172,18 +222,6 @@ func (s *Spool) distrust(segment *segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	segment.suspect = true
-}
-
-// setAside keeps a damaged file for an operator, under another name, while it is being shipped.
-func (s *Spool) setAside(segment *segment) {
-	dir := filepath.Join(s.dir, "damaged")
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) < damagedFilesMax {
-		err = os.Link(segment.path, filepath.Join(dir, filepath.Base(segment.path)))
-	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		s.o.Log.Warn("damaged usage segment cannot be kept", slog.String("file", segment.path), slog.Any("error", err))
-	}
 }
 
 func syncDir(path string) error {

@@ -7,22 +7,27 @@ const (
 	DiskBytesDefault = 10 << 30
 
 	segmentBytesDefault = 4 << 20
-	segmentsMin         = 3         // being filled, spare, being shipped
-	recordBytesMax      = 4 << 10   // one record with its header; fourteen texts and numbers
-	textBytesMax        = 255       // of one text in a record; longer ones are cut
-	reserveShare        = 2         // 1/reserveShare of the last segment is kept for running calls
-	damagedFilesMax     = 16        // kept for an operator to look at
-	uploadRecordsMax    = 5_000     // at most plane.SegmentRecordsMax
-	readBytes           = 256 << 10 // one read of a segment
+	segmentsMin         = 3       // being filled, spare, being shipped
+	reserveShare        = 2       // 1/reserveShare of the last segment is kept for running calls
+	damagedFilesMax     = 16      // kept for an operator to look at
+	uploadRecordsMax    = 10_000  // at most plane.SegmentRecordsMax
+	uploadBytes         = 1 << 20 // of records in an upload
+	windowBytes         = 1 << 18 // that the compression looks back, two thirds of what it holds; records resemble their neighbours
 
-	syncEvery    = 10 * time.Millisecond // gathering time of a group; with the sync itself below 20 ms
+	journalSlots     = 1024 // of a journal file, of which there are as many as there are running calls for
+	journalSlotBytes = 1 << 10
+	journalTextBytes = 64 // of each text of a call that does not fit otherwise
+
+	syncEvery    = 10 * time.Millisecond  // gathering time of a group; with the sync itself below 20 ms
+	noteEvery    = 250 * time.Millisecond // between two syncs of the journal
+	syncWait     = 10 * time.Second       // for the sync that an answer waits for
 	shipEvery    = 250 * time.Millisecond
 	retryFirst   = 250 * time.Millisecond // back-off to the control plane, doubled up to retryMax, half of it jitter
 	retryMax     = 15 * time.Second
 	uploadWait   = 30 * time.Second // one upload
 	drainWait    = 3 * time.Second  // last upload when the node stops
+	shipTriesMax = 6                // of an operator's command, in a row, over about 8 s
 	lockWait     = 5 * time.Second  // for another process of this node that is stopping
 	lockPoll     = 50 * time.Millisecond
 	spareRetry   = time.Second // after the file system refused a new segment
-	bytesPerWord = 8
 )

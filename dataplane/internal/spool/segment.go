@@ -9,7 +9,11 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"modelgate.internal/shared/usage"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A segment file begins with
 //
@@ -36,6 +40,8 @@ type segment struct {
 
 	tail    int    // end of the records
 	last    uint64 // seq of the last record, first-1 without any
+	durable int    // end of the records that are on disk
+	kept    uint64 // seq of the last of them
 	sealed  bool   // nothing is appended any more
 	suspect bool   // of an earlier process or found damaged: tail and last say nothing, it must be scanned
 }
@@ -81,17 +87,27 @@ func allocate(f *os.File, size int64) error {
 
 // begin turns a spare into the segment that starts at first.
 func (s *segment) begin(dir, incarnation string, first uint64) error {
-	head := s.data[:segmentHeaderBytes]
+	putHeader(s.data, incarnation, first)
+	path := filepath.Join(dir, segmentName(incarnation, first))
+	if err := os.Rename(s.path, path); err != nil {
+		return fmt.Errorf("begin segment: %w", err)
+	}
+	s.path, s.incarnation, s.first = path, incarnation, first
+	s.last, s.tail, s.kept, s.durable = first-1, segmentHeaderBytes, first-1, segmentHeaderBytes
+	return nil
+}
+
+// putHeader writes the header of the segment that starts at first to the zeros it begins with.
+func putHeader(data []byte, incarnation string, first uint64) {
+	head := data[:segmentHeaderBytes]
 	copy(head, segmentMagic)
 	binary.LittleEndian.PutUint64(head[8:], first)
 	copy(head[16:16+incarnationBytes], incarnation)
 	binary.LittleEndian.PutUint32(head[60:], crc32.Checksum(head[:60], castagnoli))
-	path := filepath.Join(dir, fmt.Sprintf("%s-%016x%s", incarnation, first, segmentSuffix))
-	if err := os.Rename(s.path, path); err != nil {
-		return fmt.Errorf("begin segment: %w", err)
-	}
-	s.path, s.incarnation, s.first, s.last, s.tail = path, incarnation, first, first-1, segmentHeaderBytes
-	return nil
+}
+
+func segmentName(incarnation string, first uint64) string {
+	return fmt.Sprintf("%s-%016x%s", incarnation, first, segmentSuffix)
 }
 
 // openSegment opens a file of an earlier process.
@@ -152,19 +168,18 @@ type run struct {
 func scan(data []byte, seed uint32) (runs []run, torn int) {
 	at := segmentHeaderBytes
 	for at < len(data) {
-		seq, _, n, ok := cutRecord(data[at:], seed)
+		seq, _, n, ok := usage.Cut(data[at:], seed)
 		if !ok {
-			if torn == 0 && !zero(data[at:min(at+recordHeaderBytes, len(data))]) {
+			if torn == 0 && !zero(data[at:min(at+usage.FrameBytes, len(data))]) {
 				torn = at
 			}
-			at += bytesPerWord
-			for at < len(data) && zero(data[at:min(at+bytesPerWord, len(data))]) {
-				at += bytesPerWord
+			at += usage.Alignment
+			for at < len(data) && zero(data[at:min(at+usage.Alignment, len(data))]) {
+				at += usage.Alignment
 			}
 			continue
 		}
 		torn = 0
-		n = min(n, len(data)-at) // the padding of the last record of a file that was cut
 		if k := len(runs) - 1; k >= 0 && runs[k].to == at && runs[k].last+1 == seq {
 			runs[k].to, runs[k].last = at+n, seq
 		} else {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage"
 )
 
 // written returns a segment with n records and where each begins; the last offset is the end.
@@ -23,7 +24,7 @@ func written(t testing.TB, n int) (data []byte, offsets []int) {
 	for i := range n {
 		offsets = append(offsets, s.tail)
 		r := plane.UsageRecord{RequestID: "call", At: time.Unix(int64(i), 0), Status: 200, TokensOut: int64(i) << uint(i%40)}
-		s.tail += putRecord(s.data[s.tail:s.tail+recordBytesMax], seedOf("incarnation"), uint64(i+1), &r)
+		s.tail += usage.Put(s.data[s.tail:s.tail+usage.RecordBytesMax], usage.Seed("incarnation"), uint64(i+1), &r)
 	}
 	data = slices.Clone(s.data)
 	if err := s.unmap(); err != nil {
@@ -36,7 +37,7 @@ func written(t testing.TB, n int) (data []byte, offsets []int) {
 func TestTornTailAtEveryByte(t *testing.T) {
 	const records = 5
 	data, offsets := written(t, records)
-	seed := seedOf("incarnation")
+	seed := usage.Seed("incarnation")
 	for cut := segmentHeaderBytes; cut <= offsets[records]; cut++ {
 		whole := 0
 		for whole < records && offsets[whole+1] <= cut {
@@ -83,7 +84,7 @@ func TestChangedByteCostsOneRecord(t *testing.T) {
 	for at := segmentHeaderBytes; at < offsets[records]; at++ {
 		damaged := slices.Clone(data)
 		damaged[at] ^= 0x10
-		runs, _ := scan(damaged, seedOf("incarnation"))
+		runs, _ := scan(damaged, usage.Seed("incarnation"))
 		found := map[uint64]bool{}
 		for _, r := range runs {
 			for seq := r.first; seq <= r.last; seq++ {
@@ -104,20 +105,8 @@ func TestChangedByteCostsOneRecord(t *testing.T) {
 
 func TestRecordsOfAnotherIncarnationAreNotFound(t *testing.T) {
 	data, _ := written(t, 5)
-	if runs, _ := scan(data, seedOf("another")); len(runs) != 0 {
+	if runs, _ := scan(data, usage.Seed("another")); len(runs) != 0 {
 		t.Errorf("%+v", runs)
-	}
-}
-
-func TestRecordBound(t *testing.T) {
-	long := string(make([]byte, 10_000))
-	r := plane.UsageRecord{
-		RequestID: long, At: time.Unix(1<<33, 0), AccountID: long, DeveloperID: long, AppID: long, KeyID: long, Endpoint: long,
-		Model: long, Task: long, Backend: long, Status: -1 << 62, End: long, Source: long, TokensIn: -1 << 63, TokensOut: -1 << 63,
-		TTFT: -1 << 63, Took: -1 << 63,
-	}
-	if n := recordHeaderBytes + len(appendPayload(nil, &r)); n > recordBytesMax {
-		t.Errorf("a record of %d bytes", n)
 	}
 }
 
@@ -134,26 +123,11 @@ func TestSegmentSizeThatIsNoFile(t *testing.T) {
 	}
 }
 
-func FuzzRecord(f *testing.F) {
-	f.Add([]byte{}, uint64(1))
-	f.Add(appendPayload(nil, &plane.UsageRecord{RequestID: "x", At: time.Unix(0, 5), Sandbox: true}), uint64(7))
-	f.Fuzz(func(t *testing.T, payload []byte, seq uint64) {
-		r, err := decodePayload(seq, payload)
-		if err != nil {
-			return
-		}
-		again, err := decodePayload(seq, appendPayload(nil, &r))
-		if err != nil || again != r {
-			t.Errorf("%+v became %+v, %v", r, again, err)
-		}
-	})
-}
-
 func FuzzScan(f *testing.F) {
 	data, offsets := written(f, 3)
 	f.Add(data[:offsets[3]])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		runs, _ := scan(data, seedOf("incarnation"))
+		runs, _ := scan(data, usage.Seed("incarnation"))
 		for _, r := range runs {
 			if r.from < segmentHeaderBytes || r.to > len(data) || r.last < r.first {
 				t.Errorf("%+v of %d bytes", r, len(data))

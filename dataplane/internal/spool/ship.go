@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage"
 )
 
 // shipper uploads the records of the queue in order and drops segments whose records are all acknowledged. Except for acked it
@@ -24,8 +25,10 @@ type shipper struct {
 	s       *Spool
 	encoder *zstd.Encoder
 	names   names
-	acked   atomic.Uint64 // of this process's records
-	records int           // at most this many in an upload
+	acked   atomic.Uint64   // of this process's records
+	records uint64          // at most this many in an upload
+	buffer  []byte          // what was read; nil until the first
+	stated  usage.Statement // of the batch
 
 	failing bool
 
@@ -44,7 +47,8 @@ type position struct {
 }
 
 func newShipper(s *Spool) (*shipper, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(windowBytes), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("make usage encoder: %w", err)
 	}
@@ -81,6 +85,10 @@ func (h *shipper) run(ctx context.Context) {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
 	defer cancel()
+	select {
+	case <-h.s.settled:
+	case <-last.Done():
+	}
 	for more := true; more && last.Err() == nil; {
 		var err error
 		if more, err = h.step(last); err != nil {
@@ -98,13 +106,14 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// step ships one batch or drops one segment. It reports false if there is nothing to do now.
+// step ships one batch or drops one segment. It reports false if there is nothing to do before more calls have ended: a batch
+// that holds all there is, however small, is followed by a pause, so that a busy node sends few large ones.
 func (h *shipper) step(ctx context.Context) (more bool, err error) {
-	segment, sealed := h.head()
+	segment, sealed, newest := h.head()
 	if segment == nil {
 		return false, nil
 	}
-	batch, err := h.read()
+	b, err := h.read()
 	if err != nil {
 		if errors.Is(err, errDamaged) && sealed {
 			h.s.distrust(segment)
@@ -112,8 +121,9 @@ func (h *shipper) step(ctx context.Context) (more bool, err error) {
 		}
 		return false, err
 	}
-	if len(batch) > 0 {
-		return true, h.upload(ctx, batch)
+	if b.last != 0 {
+		err := h.upload(ctx, b)
+		return sealed || h.next <= newest, err
 	}
 	if !sealed {
 		return false, nil
@@ -125,17 +135,18 @@ func (h *shipper) step(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// head goes to the first segment of the queue and to what has been appended to it since.
-func (h *shipper) head() (first *segment, sealed bool) {
+// head goes to the first segment of the queue and to what has been appended to it since and is on disk, up to the record newest:
+// what the control plane has must not be missing here after a loss of power, or its call would be taken for one that was cut.
+func (h *shipper) head() (first *segment, sealed bool, newest uint64) {
 	h.s.mu.Lock()
 	if len(h.s.queue) == 0 {
 		h.s.mu.Unlock()
-		return nil, false
+		return nil, false, 0
 	}
 	first = h.s.queue[0]
-	sealed = first.sealed
 	suspect := first.suspect
-	live := run{from: segmentHeaderBytes, to: first.tail, first: first.first, last: first.last}
+	sealed = first.sealed && (suspect || first.durable == first.tail)
+	live := run{from: segmentHeaderBytes, to: first.durable, first: first.first, last: first.kept}
 	h.s.mu.Unlock()
 	if h.segment != first {
 		h.leave()
@@ -146,7 +157,7 @@ func (h *shipper) head() (first *segment, sealed bool) {
 	if !suspect {
 		h.runs = []run{live}
 	}
-	return first, sealed
+	return first, sealed, live.last
 }
 
 // leave closes the current segment.
@@ -171,102 +182,109 @@ func (h *shipper) enter() error {
 	if err != nil {
 		return fmt.Errorf("read usage segment: %w", err)
 	}
-	runs, torn := scan(data, seedOf(h.segment.incarnation))
+	runs, torn := scan(data, usage.Seed(h.segment.incarnation))
 	if torn != 0 {
 		h.s.o.Log.Warn("usage segment ends in a torn record", slog.String("file", h.segment.path), slog.Int("offset", torn))
 	}
 	if len(runs) > 1 || (len(runs) == 1 && (runs[0].from != segmentHeaderBytes || runs[0].first != h.segment.first)) {
 		h.s.o.Log.Error("usage segment is damaged, shipping what is whole", slog.String("file", h.segment.path), slog.Int("parts", len(runs)))
-		h.s.setAside(h.segment)
+		h.s.keepAside(h.segment.path)
 	}
 	h.runs = append([]run{}, runs...)
 	return nil
 }
 
-// read returns the next records, contiguous, without gaps and of one name. It returns none at the end of the segment.
-func (h *shipper) read() ([]plane.UsageRecord, error) {
+// batch is contiguous records without gaps and of one name, as they are in the file.
+type batch struct {
+	first, last uint64 // both 0 when there are none
+	from, to    int    // in the buffer
+}
+
+// read returns the next records. It returns none at the end of the segment.
+func (h *shipper) read() (batch, error) {
 	if h.file == nil {
 		if err := h.enter(); err != nil {
-			return nil, err
+			return batch{}, err
 		}
 	}
 	for _, r := range h.runs {
 		if r.to <= h.at || r.last < h.next {
 			continue
 		}
-		batch, err := h.readRun(r)
-		if err != nil || len(batch) > 0 {
-			return batch, err
+		b, err := h.readRun(r)
+		if err != nil || b.last != 0 {
+			return b, err
 		}
 	}
-	return nil, nil
+	return batch{}, nil
 }
 
-func (h *shipper) readRun(r run) ([]plane.UsageRecord, error) {
+func (h *shipper) readRun(r run) (b batch, err error) {
 	h.at = max(h.at, r.from)
-	seed := seedOf(h.segment.incarnation)
-	buffer := make([]byte, readBytes)
-	var batch []plane.UsageRecord
-	for h.at < r.to {
-		b := buffer[:min(readBytes, r.to-h.at)]
-		if _, err := h.file.ReadAt(b, int64(h.at)); err != nil {
-			return nil, fmt.Errorf("read usage segment: %w", err)
+	h.stated.Reset()
+	seed := usage.Seed(h.segment.incarnation)
+	if h.buffer == nil {
+		h.buffer = make([]byte, uploadBytes)
+	}
+	for h.at < r.to && b.last == 0 {
+		data := h.buffer[:min(uploadBytes, r.to-h.at)]
+		if _, err := h.file.ReadAt(data, int64(h.at)); err != nil {
+			return batch{}, fmt.Errorf("read usage segment: %w", err)
 		}
-		seq, payload, n, ok := cutRecord(b, seed)
-		if !ok {
-			return nil, fmt.Errorf("%w: record at %d of %s", errDamaged, h.at, h.segment.path)
-		}
-		for ; ok; seq, payload, n, ok = cutRecord(b, seed) {
-			if seq >= h.next {
-				if len(batch) == h.records || (len(batch) > 0 && h.names.starts(h.segment.incarnation, seq)) {
-					return batch, nil
-				}
-				record, err := decodePayload(seq, payload)
-				if err != nil {
-					return nil, fmt.Errorf("%w: record at %d of %s: %w", errDamaged, h.at, h.segment.path, err)
-				}
-				batch = append(batch, record)
+		for at := 0; at < len(data); {
+			seq, payload, n, ok := usage.Cut(data[at:], seed)
+			if !ok && at == 0 {
+				return batch{}, fmt.Errorf("%w: record at %d of %s", errDamaged, h.at, h.segment.path)
 			}
-			if len(batch) == 0 { // a batch begins at h.at, so that it is read again if it fails
+			if !ok || b.last != 0 && (b.last-b.first+1 == h.records || h.names.starts(h.segment.incarnation, seq)) {
+				break // a record that the read ends in the middle of, or that is damaged, is the first of the next one
+			}
+			if seq < h.next {
 				h.at += n
+			} else {
+				b.add(seq, at, at+n)
+				h.stated.Add(payload)
 			}
-			b = b[n:]
-		}
-		if len(batch) > 0 {
-			return batch, nil
+			at += n
 		}
 	}
-	return nil, nil
+	return b, nil
 }
 
-// upload sends a batch and goes where the answer says.
-func (h *shipper) upload(ctx context.Context, batch []plane.UsageRecord) error {
-	first, last := batch[0].Seq, batch[len(batch)-1].Seq
-	name, from := h.names.of(h.segment.incarnation, first)
-	var raw []byte
-	for i := range batch {
-		batch[i].Seq -= from - 1
-		line, err := json.Marshal(&batch[i])
-		if err != nil {
-			return fmt.Errorf("encode usage record %d: %w", first+uint64(i), err)
-		}
-		raw = append(append(raw, line...), '\n')
+func (b *batch) add(seq uint64, from, to int) {
+	if b.last == 0 {
+		b.first, b.from = seq, from
 	}
+	b.last, b.to = seq, to
+}
+
+// upload sends a batch and goes where the answer says. The records leave as they are in the file; what their numbers are under
+// the name of the upload stands before them, and what they add up to. The two are zstd frames of one stream.
+func (h *shipper) upload(ctx context.Context, b batch) error {
+	if h.segment.incarnation == h.s.incarnation { // before a record leaves, the journal says on disk that its call has ended
+		if err := h.s.journal.sync(0); err != nil {
+			return err
+		}
+	}
+	name, from := h.names.of(h.segment.incarnation, b.first)
+	head := usage.AppendPrologue(nil, usage.Origin{Incarnation: h.segment.incarnation, Before: from - 1}, &h.stated)
 	header := http.Header{
-		"Content-Type":          {"application/jsonl"},
+		"Content-Type":          {"application/octet-stream"},
 		"Content-Encoding":      {"zstd"},
 		plane.HeaderIncarnation: {name},
-		plane.HeaderSegment:     {strconv.FormatUint(first-from+1, 10)},
+		plane.HeaderSegment:     {strconv.FormatUint(b.first-from+1, 10)},
 	}
 	ctx, cancel := context.WithTimeout(ctx, uploadWait)
 	defer cancel()
-	status, answer, err := h.s.o.Uploader.Send(ctx, plane.UsagePath, header, h.encoder.EncodeAll(raw, nil))
+	// The compressed bytes are not kept for the next upload: the client may still be writing them when it has the answer.
+	body := h.encoder.EncodeAll(h.buffer[b.from:b.to], h.encoder.EncodeAll(head, nil))
+	status, answer, err := h.s.o.Uploader.Send(ctx, plane.UsagePath, header, body)
 	if err != nil {
 		return fmt.Errorf("upload usage records: %w", err)
 	}
 	switch {
 	case status == http.StatusRequestEntityTooLarge && h.records > 1:
-		h.records = (len(batch) + 1) / 2
+		h.records = (b.last-b.first)/2 + 1
 		return nil
 	case status == http.StatusConflict, status >= 200 && status <= 299:
 	default:
@@ -277,7 +295,7 @@ func (h *shipper) upload(ctx context.Context, batch []plane.UsageRecord) error {
 		return fmt.Errorf("control plane answers %d to usage records: %w", status, err)
 	}
 	h.records = uploadRecordsMax
-	return h.acknowledged(stored+from-1, first, last)
+	return h.acknowledged(stored+from-1, b.first, b.last)
 }
 
 // storedSeq reads a plane.UsageAck, which a 409 brings, too. An answer without the number is not one: taking it for "nothing is

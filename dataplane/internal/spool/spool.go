@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage"
 )
 
 // Errors of a spool.
@@ -28,6 +29,7 @@ var (
 	ErrClosed = errors.New("usage log is closed")
 
 	errDamaged = errors.New("usage segment is damaged")
+	errSlow    = fmt.Errorf("usage records are not on disk after %s", syncWait)
 )
 
 // Uploader takes records to the control plane; snapshot.Link is one. A status is never an error.
@@ -35,11 +37,18 @@ type Uploader interface {
 	Send(ctx context.Context, path string, header http.Header, body []byte) (status int, answer []byte, err error)
 }
 
+// When records reach the disk.
+const (
+	SyncBatch  = "batch"  // in groups, within 20 ms: that much is at risk when the power goes
+	SyncAnswer = "answer" // before Append returns, and so before a client sees the end of its answer
+)
+
 // Options configure a Spool.
 type Options struct {
 	DataDir      string // files are kept in spool below it
 	DiskBytes    int64  // bound of all segment files; 0 means DiskBytesDefault
 	SegmentBytes int64  // size of one file, 0 means 4 MiB; a multiple of the page size
+	Sync         string // SyncBatch, also when empty, or SyncAnswer
 	Uploader     Uploader
 	Now          func() time.Time
 	Log          *slog.Logger
@@ -67,14 +76,20 @@ type Spool struct {
 	spares  int  // made so far
 	noRoom  bool // the file system refused a segment
 
+	durable uint64        // seq of the last record that is on disk
+	synced  chan struct{} // closed, and made anew, after each sync
+	settled chan struct{} // closed when the syncing goroutine has ended
+
 	wake   chan struct{}         // for the syncing goroutine
 	want   chan struct{}         // for the goroutine that makes spares
 	broken atomic.Pointer[error] // why records cannot be made durable; nil is well
 	stats  counters
 	ship   *shipper
+
+	journal *journal
 }
 
-type counters struct{ appended, refused, acknowledged, lost atomic.Uint64 }
+type counters struct{ appended, refused, acknowledged, lost, cut, damaged atomic.Uint64 }
 
 // Stats are figures for metrics.
 type Stats struct {
@@ -82,6 +97,8 @@ type Stats struct {
 	Refused      uint64 // records that Append had no room for
 	Acknowledged uint64 // records stored by the control plane
 	Lost         uint64 // records found to be destroyed by damage to files
+	Cut          uint64 // calls of earlier processes that a crash cut, counted by this one
+	Damaged      uint64 // files set aside, or copied, because of damage
 	DiskBytes    int64
 	Unshipped    uint64 // records of this process that are not acknowledged
 	Backlog      int    // files with records that are not acknowledged
@@ -101,8 +118,9 @@ func Open(o Options) (*Spool, error) {
 		return nil, err
 	}
 	s := &Spool{
-		o: o, dir: filepath.Join(o.DataDir, "spool"), incarnation: incarnation, seed: seedOf(incarnation),
+		o: o, dir: filepath.Join(o.DataDir, "spool"), incarnation: incarnation, seed: usage.Seed(incarnation),
 		segmentsMax: max(int(o.DiskBytes/o.SegmentBytes), segmentsMin), wake: make(chan struct{}, 1), want: make(chan struct{}, 1),
+		synced: make(chan struct{}), settled: make(chan struct{}),
 	}
 	if err := os.MkdirAll(filepath.Join(s.dir, "damaged"), 0o700); err != nil {
 		return nil, fmt.Errorf("make usage log: %w", err)
@@ -113,6 +131,7 @@ func Open(o Options) (*Spool, error) {
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
+	s.journal = newJournal(s.dir, incarnation)
 	if s.ship, err = newShipper(s); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
@@ -152,8 +171,12 @@ func lockDir(dir string) (*os.File, error) {
 	}
 }
 
-// recover queues the files of earlier processes. Their records are read when their turn to be shipped comes.
+// recover queues the files of earlier processes. Their records are read when their turn to be shipped comes; calls that ended
+// with such a process get theirs now.
 func (s *Spool) recover() error {
+	if err := s.countCut(); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return fmt.Errorf("recover usage log: %w", err)
@@ -170,9 +193,8 @@ func (s *Spool) recover() error {
 		}
 		segment, err := openSegment(path)
 		if errors.Is(err, errDamaged) {
-			s.o.Log.Error("usage segment cannot be read, set aside", slog.String("file", path), slog.Any("error", err))
-			if err := os.Rename(path, filepath.Join(s.dir, "damaged", entry.Name())); err != nil {
-				return fmt.Errorf("set damaged segment aside: %w", err)
+			if err := s.moveAside(path, err); err != nil {
+				return err
 			}
 			continue
 		}
@@ -189,16 +211,36 @@ func (s *Spool) recover() error {
 	return nil
 }
 
-// Append writes a record and sets its Seq. When it returns nil the record survives the death of the process; within 20 ms it
-// also survives the loss of power. Texts are cut to 255 bytes. The error is ErrFull or ErrClosed, or of the file system when
+// Append writes a record and sets its Seq. When it returns nil the record survives the death of the process; within 20 ms, or
+// at once with SyncAnswer, it also survives the loss of power. Texts are cut to 255 bytes. The error is ErrFull or ErrClosed, or of the file system when
 // no segment could be made.
-func (s *Spool) Append(r *plane.UsageRecord) error {
+func (s *Spool) Append(r *plane.UsageRecord) error { return s.End(nil, r) }
+
+// Begin notes a call that is about to cost something, with its record as far as it is known. If the process dies before End, the
+// next one counts the call, once, as cut by the crash. The error is ErrClosed, or of the file system.
+func (s *Spool) Begin(r *plane.UsageRecord) (*Ticket, error) {
+	return s.journal.begin(r, s.stats.appended.Load())
+}
+
+// End is Append for a call that was begun, or not if o is nil. After it o must not be used any more.
+func (s *Spool) End(o *Ticket, r *plane.UsageRecord) error {
+	err := s.end(o, r)
+	if o != nil {
+		o.done()
+	}
+	if err == nil && s.o.Sync == SyncAnswer {
+		err = s.await(r.Seq)
+	}
+	return err
+}
+
+func (s *Spool) end(o *Ticket, r *plane.UsageRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
-	if s.active == nil || len(s.active.data)-s.active.tail < recordBytesMax {
+	if s.active == nil || len(s.active.data)-s.active.tail < usage.RecordBytesMax {
 		if err := s.rotate(); err != nil {
 			s.stats.refused.Add(1)
 			return err
@@ -206,7 +248,10 @@ func (s *Spool) Append(r *plane.UsageRecord) error {
 	}
 	a := s.active
 	r.Seq = s.seq + 1
-	a.tail += putRecord(a.data[a.tail:a.tail+recordBytesMax], s.seed, r.Seq, r)
+	if o != nil {
+		o.ending(r.Seq)
+	}
+	a.tail += usage.Put(a.data[a.tail:a.tail+usage.RecordBytesMax], s.seed, r.Seq, r)
 	s.seq = r.Seq
 	a.last = r.Seq
 	s.stats.appended.Add(1)
@@ -295,6 +340,8 @@ func (s *Spool) Stats() Stats {
 		Refused:      s.stats.refused.Load(),
 		Acknowledged: s.stats.acknowledged.Load(),
 		Lost:         s.stats.lost.Load(),
+		Cut:          s.stats.cut.Load(),
+		Damaged:      s.stats.damaged.Load(),
 		DiskBytes:    int64(s.count) * s.o.SegmentBytes,
 		Unshipped:    s.seq - min(s.ship.acked.Load(), s.seq),
 		Backlog:      len(s.queue),

@@ -1,7 +1,6 @@
 package spool_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -23,6 +22,7 @@ import (
 
 	"modelgate.internal/dataplane/internal/spool"
 	"modelgate.internal/shared/plane"
+	"modelgate.internal/shared/usage/usagetest"
 )
 
 // fakeIngest is a control plane that applies records exactly once and in order.
@@ -96,16 +96,8 @@ func (f *fakeIngest) decode(body []byte) []plane.UsageRecord {
 		f.t.Fatal(err)
 	}
 	defer decoder.Close()
-	var records []plane.UsageRecord
-	lines := bufio.NewScanner(decoder)
-	for lines.Scan() {
-		var r plane.UsageRecord
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			f.t.Error(err)
-		}
-		records = append(records, r)
-	}
-	if err := lines.Err(); err != nil {
+	records, err := usagetest.Read(decoder)
+	if err != nil {
 		f.t.Error(err)
 	}
 	return records

@@ -13,8 +13,9 @@ import (
 
 // whole is an answer that was not streamed, as slices of the body.
 type whole struct {
-	text  []byte      // inside of the JSON string literal
-	usage *call.Usage // the provider's count; nil when it gave none
+	text   []byte      // inside of the JSON string literal
+	called bool        // it calls a tool
+	usage  *call.Usage // the provider's count; nil when it gave none
 }
 
 // scanWhole reads the usual answer: one choice with text, no tool calls, no error, and the provider's count. It refuses
@@ -111,9 +112,18 @@ func (s *scanner) usage() call.Usage {
 	return u
 }
 
-// parseWhole is the authority on what a whole answer means. Its errors are *reported for an error object, else they say
-// what is wrong with the answer.
+// parseWhole is readWhole where no tools were offered.
 func parseWhole(data []byte) (whole, error) {
+	w, err := readWhole(data)
+	if err == nil && w.called {
+		err = errTools
+	}
+	return w, err
+}
+
+// readWhole is the authority on what a whole answer means. Its errors are *reported for an error object, else they say
+// what is wrong with the answer.
+func readWhole(data []byte) (whole, error) {
 	var w struct {
 		Object  string `json:"object"`
 		Choices []struct {
@@ -139,9 +149,7 @@ func parseWhole(data []byte) (whole, error) {
 		return whole{}, fmt.Errorf("%w: not one choice", errNotChunk)
 	}
 	choice := w.Choices[0]
-	if calls(choice.Message.ToolCalls) || present(choice.Message.FunctionCall) {
-		return whole{}, errTools
-	}
+	called := calls(choice.Message.ToolCalls) || present(choice.Message.FunctionCall)
 	if choice.FinishReason != nil && *choice.FinishReason == "error" {
 		return whole{}, &reported{}
 	}
@@ -149,11 +157,11 @@ func parseWhole(data []byte) (whole, error) {
 	if !present(content) {
 		content = choice.Message.Refusal
 	}
-	if content == nil {
+	if content == nil && !called {
 		return whole{}, fmt.Errorf("%w: a message without content", errNotChunk)
 	}
 	text, err := textOf(content)
-	return whole{text: text, usage: parseUsage(w.Usage)}, err
+	return whole{text: text, called: called, usage: parseUsage(w.Usage)}, err
 }
 
 // literal returns text as a string literal of its own storage.
@@ -187,13 +195,25 @@ func reportedIn(data []byte) *reported {
 	return nil
 }
 
-// plain decodes a string, and returns nothing for other values.
+// plain decodes a string, or the first of a list of validation errors as pydantic writes them. It returns nothing for other
+// values.
 func plain(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) != nil {
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var items []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	}
+	if json.Unmarshal(value, &items) != nil || len(items) == 0 {
 		return ""
 	}
-	return text
+	where := make([]string, len(items[0].Loc))
+	for i, part := range items[0].Loc {
+		where[i] = fmt.Sprint(part)
+	}
+	return strings.TrimPrefix(strings.Join(where, ".")+": ", ": ") + items[0].Msg
 }
 
 // passable makes an upstream's message fit for a client: one line, short, without URLs, and without the words that the

@@ -37,7 +37,7 @@ func transform(t *stream, w *sse.Writer, events []byte) {
 }
 
 func newTransform() (*stream, *sse.Writer) {
-	return &stream{server: &ChatServer{id: "up", now: time.Now}}, sse.NewWriter(io.Discard, make([]byte, 0, 64<<10))
+	return &stream{server: &server{id: "up", now: time.Now}}, sse.NewWriter(io.Discard, make([]byte, 0, 64<<10))
 }
 
 func TestTransformDoesNotAllocate(t *testing.T) {

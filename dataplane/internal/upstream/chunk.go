@@ -14,6 +14,8 @@ import (
 type chunk struct {
 	text     []byte      // inside of the JSON string literal of the choice's content
 	thought  bool        // it carries output that is not part of the answer, such as reasoning
+	called   bool        // it calls a tool
+	choices  int         // 0 or 1
 	finished bool        // it has a finish reason
 	usage    *call.Usage // the provider's count
 }
@@ -30,7 +32,10 @@ type reported struct {
 	message string // as sent
 }
 
-func (r *reported) Error() string { return "reported by the upstream: " + r.message }
+// Error leaves the message out: it may repeat the prompt, and errors are logged.
+func (r *reported) Error() string {
+	return fmt.Sprintf("reported by the upstream in %d bytes", len(r.message))
+}
 
 // scanChunk returns the text of a chunk that has one choice with text and nothing else to tell: no finish reason, usage,
 // tool call or error. It refuses every other event, and what it accepts parseChunk accepts with the same text.
@@ -118,9 +123,18 @@ type wireChunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// parseChunk is the authority on what an event means. Its errors are *reported for an error object, else they say what is
-// wrong with the event.
+// parseChunk is readChunk where no tools were offered.
 func parseChunk(data []byte) (chunk, error) {
+	c, err := readChunk(data)
+	if err == nil && c.called {
+		err = errTools
+	}
+	return c, err
+}
+
+// readChunk is the authority on what an event means. Its errors are *reported for an error object, else they say what is
+// wrong with the event.
+func readChunk(data []byte) (chunk, error) {
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
 		if r := reportedIn(data); r != nil {
@@ -146,9 +160,7 @@ func parseChunk(data []byte) (chunk, error) {
 		return chunk{}, fmt.Errorf("%w: more choices than asked for", errNotChunk)
 	}
 	d := choice.Delta
-	if calls(d.ToolCalls) || present(d.FunctionCall) {
-		return chunk{}, errTools
-	}
+	c.choices, c.called = 1, calls(d.ToolCalls) || present(d.FunctionCall)
 	c.thought = len(literalText(d.Reasoning)) > 0 || len(literalText(d.ReasoningContent)) > 0
 	if choice.FinishReason != nil && *choice.FinishReason != "" {
 		if *choice.FinishReason == "error" {

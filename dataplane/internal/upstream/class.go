@@ -9,8 +9,10 @@ import (
 
 // classed is a cause that tells the pools how a call failed.
 type classed struct {
-	class plane.FailureClass
-	cause error
+	class    plane.FailureClass
+	cause    error
+	final    bool // another attempt could cost the answer twice
+	provoked bool // a caller can bring it about
 }
 
 func (c *classed) Error() string {
@@ -25,12 +27,19 @@ func (c *classed) Unwrap() error { return c.cause }
 // FailureClass is what a pool looks for in the chain of an error.
 func (c *classed) FailureClass() plane.FailureClass { return c.class }
 
+// Retryable is false where the server had begun to answer: it has worked, and would be paid twice.
+func (c *classed) Retryable() bool { return !c.final }
+
+// Provoked reports whether a caller can bring the failure about with any server that is well, so that it says nothing about
+// this one.
+func (c *classed) Provoked() bool { return c.provoked }
+
 // classed returns the answer of the fault with its failure class, where it has one: the caller's own faults and calls that
 // were cancelled have none.
 func (f *fault) classed() error {
 	var class plane.FailureClass
 	switch {
-	case f.result == ResultCancelled || f.answer.Kind == apierr.BadRequest || f.answer.Kind == apierr.TooLarge:
+	case f.result == ResultCancelled || f.answer.Kind == apierr.BadRequest || f.answer.Kind == apierr.TooLarge || f.answer.Kind == apierr.Conflict:
 		return f.answer
 	case f.barred:
 		class = plane.FailRefused
@@ -47,5 +56,5 @@ func (f *fault) classed() error {
 	default:
 		class = plane.FailServerError
 	}
-	return f.answer.Because(&classed{class, errors.Unwrap(f.answer)})
+	return f.answer.Because(&classed{class, errors.Unwrap(f.answer), f.result == ResultCut, f.provoked})
 }

@@ -19,25 +19,34 @@ type fault struct {
 	result string // the Result word
 	answer *apierr.Error
 	barred bool // the upstream refuses the gateway itself
+	// provoked is what a caller can bring about on purpose: it must not count against the server.
+	provoked bool
 }
 
 // Error makes a fault an error inside this package; callers get its answer.
 func (f *fault) Error() string { return f.answer.Error() }
 
-func (s *ChatServer) bad(result, format string, args ...any) *fault {
+func (s *server) bad(result, format string, args ...any) *fault {
 	detail := "Upstream " + s.id + " " + fmt.Sprintf(format, args...)
 	return &fault{end: plane.EndUpstreamCut, result: result, answer: apierr.New(apierr.BadGateway, detail)}
 }
 
+// overlong is an answer that is larger than the gateway holds.
+func (s *server) overlong(bytesMax int, advice string) *fault {
+	f := s.bad(ResultInvalid, "sent an answer over %d MiB. %s", bytesMax>>20, advice)
+	f.provoked = true
+	return f
+}
+
 // late is a deadline of ours that has passed.
-func (s *ChatServer) late(what string, limit time.Duration) *fault {
+func (s *server) late(what string, limit time.Duration) *fault {
 	f := s.bad(ResultTimeout, "%s within %s. Try again later.", what, limit)
 	f.end = plane.EndDeadline
 	return f
 }
 
 // ended is a context that ended, for whatever cause.
-func (s *ChatServer) ended(cause error) *fault {
+func (s *server) ended(cause error) *fault {
 	f := &fault{result: ResultCancelled}
 	switch {
 	case errors.Is(cause, call.ErrRevoked):
@@ -58,7 +67,7 @@ func (s *ChatServer) ended(cause error) *fault {
 }
 
 // broken says what a failed exchange or a context that ended means for the caller.
-func (s *ChatServer) broken(ctx context.Context, err error) *fault {
+func (s *server) broken(ctx context.Context, err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
@@ -72,7 +81,7 @@ func (s *ChatServer) broken(ctx context.Context, err error) *fault {
 }
 
 // exchange says what a failed exchange means.
-func (s *ChatServer) exchange(e *transport.Error) *fault {
+func (s *server) exchange(e *transport.Error) *fault {
 	switch e.Phase {
 	case transport.Busy:
 		f := s.bad(ResultBusy, "has as many calls in progress as this node allows. Try again shortly.")
@@ -104,16 +113,18 @@ func (s *ChatServer) exchange(e *transport.Error) *fault {
 }
 
 // content says what an event or an answer that is not understood means.
-func (s *ChatServer) content(err error) *fault {
+func (s *server) content(err error) *fault {
 	var f *fault
 	r, told := errors.AsType[*reported](err)
 	switch {
 	case told && s.passable(r.message) != "":
-		f = s.bad(ResultRefused, "reported an error: %s", s.passable(r.message))
+		f = s.bad(ResultRefused, "reported an error")
+		f.answer = f.answer.Quoting(s.passable(r.message))
 	case told:
 		f = s.bad(ResultRefused, "reported an error without saying which. Try again later.")
 	case errors.Is(err, errTools):
 		f = s.bad(ResultInvalid, "answered with a tool call although the request offered no tools. Rephrase the prompt or choose another model.")
+		f.provoked = true
 	case errors.Is(err, errText):
 		f = s.bad(ResultInvalid, "sent text that is not valid UTF-8. Try again.")
 	default:
@@ -123,12 +134,12 @@ func (s *ChatServer) content(err error) *fault {
 	return f
 }
 
-func (s *ChatServer) passable(message string) string {
+func (s *server) passable(message string) string {
 	return passable(message, s.base.name, s.base.host, s.credential)
 }
 
 // refusal says what an error status of the upstream means, and reads what it has to say about it.
-func (s *ChatServer) refusal(conn *transport.Conn) *fault {
+func (s *server) refusal(conn *transport.Conn) *fault {
 	status, after := conn.Head.Status, retryAfter(conn.Head.RetryAfter, s.now())
 	message := s.refusalMessage(conn)
 	f := s.bad(ResultRefused, "answered with status %d. Try again later.", status)
@@ -142,30 +153,44 @@ func (s *ChatServer) refusal(conn *transport.Conn) *fault {
 	case status == 404:
 		f.barred = true
 		f.answer.Detail = "Upstream " + s.id + " does not know the model " + strconv.Quote(s.model) + " or its path. This is for the gateway's operator to fix."
+	case status == 409 && s.native:
+		f.answer.Kind = apierr.Conflict
+		f.answer.Detail = "Upstream " + s.id + " refused the request because of what it holds"
+		if message != "" {
+			f.answer = f.answer.Quoting(message)
+		}
 	case status == 429:
 		f.answer.Kind = apierr.Limited
 		f.answer.Detail = "The rate limit of upstream " + s.id + " is used up; it is not the limit of your key. Try again later."
 	case status == 413:
 		f.answer.Kind = apierr.TooLarge
-		f.answer.Detail = "The request is larger than upstream " + s.id + " accepts. Shorten the prompt or the image."
+		f.answer.Detail = "The request is larger than upstream " + s.id + " accepts. Send less text or a smaller file."
 	case status == 400 || status == 422:
 		f.answer.Kind = apierr.BadRequest
 		f.answer.Detail = "Upstream " + s.id + " refused the request"
 		if message != "" {
-			f.answer.Detail += ": " + message
+			f.answer = f.answer.Quoting(message)
 		} else {
-			f.answer.Detail += " without saying why. Check prompt, max_tokens and temperature against the model's bounds."
+			f.answer.Detail += " without saying why. " + s.hint()
 		}
 	case status < 400:
 		f.result = ResultInvalid
 		f.answer.Detail = "Upstream " + s.id + " answered with status " + strconv.Itoa(status) + " instead of a completion. This is for the gateway's operator to fix."
 	}
-	f.answer = f.answer.After(after).Because(fmt.Errorf("status %d: %s", status, message))
+	f.answer = f.answer.After(after).Because(fmt.Errorf("status %d with a message of %d bytes", status, len(message)))
 	return f
 }
 
+// hint says what to look at when an upstream refuses a request and does not say why.
+func (s *server) hint() string {
+	if s.chat {
+		return "Check prompt, max_tokens and temperature against the model's bounds."
+	}
+	return "Check the fields of the body."
+}
+
 // refusalMessage reads the message in the body of an error answer, and gives up early.
-func (s *ChatServer) refusalMessage(conn *transport.Conn) string {
+func (s *server) refusalMessage(conn *transport.Conn) string {
 	if conn.Head.Encoded {
 		return ""
 	}

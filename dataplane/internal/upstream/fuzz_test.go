@@ -81,7 +81,7 @@ type digest struct {
 
 // digestFast reads in through stream, which it reaches in pieces.
 func digestFast(in []byte, size int) (d digest) {
-	t := stream{server: &ChatServer{id: "up", now: time.Now}}
+	t := stream{server: &server{id: "up", now: time.Now}}
 	for len(in) > 0 && !d.broken && !t.done {
 		n := min(size, len(in))
 		buf := append(bytes.Clone(t.rest), in[:n]...)

@@ -78,26 +78,35 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// New returns the upstream for spec. The credential is sent as a bearer token unless it is empty. The error says what is
+// New returns the chat server for spec. The credential is sent as a bearer token unless it is empty. The error says what is
 // wrong with the spec; it repeats neither credential nor address.
 func New(spec plane.UpstreamSpec, credential string, o Options) (*ChatServer, error) {
 	if spec.Dialect != plane.DialectChat {
-		return nil, fmt.Errorf("upstream %q: unknown dialect %q", spec.ID, spec.Dialect)
+		return nil, fmt.Errorf("upstream %q: the dialect %q is not %q", spec.ID, spec.Dialect, plane.DialectChat)
 	}
 	if spec.Model == "" {
 		return nil, fmt.Errorf("upstream %q: no model name", spec.ID)
 	}
+	s, err := prepare(spec, credential, o)
+	if err != nil {
+		return nil, err
+	}
+	return &ChatServer{server: s, requests: newRequests(spec, s.base, credential)}, nil
+}
+
+// prepare checks what all dialects need.
+func prepare(spec plane.UpstreamSpec, credential string, o Options) (server, error) {
 	base, err := parseBase(spec.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("upstream %q: %w", spec.ID, err)
+		return server{}, fmt.Errorf("upstream %q: %w", spec.ID, err)
 	}
 	if len(credential) > credentialBytesMax || strings.ContainsFunc(credential, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, fmt.Errorf("upstream %q: the credential %q has characters that cannot be sent", spec.ID, spec.Credential)
+		return server{}, fmt.Errorf("upstream %q: the credential %q has characters that cannot be sent", spec.ID, spec.Credential)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return newChatServer(spec, base, credential, o), nil
+	return newServer(spec, base, credential, o), nil
 }
 
 // base is where an upstream is.

@@ -26,6 +26,12 @@ type requests struct {
 	pool  sync.Pool
 }
 
+// How every body begins behind the model, and what a stream is asked with: the provider's count is always wanted.
+const (
+	messagesOpen  = `"messages":[`
+	streamMembers = `,"stream":true,"stream_options":{"include_usage":true}`
+)
+
 // reserve is room for the digits of the content length and the empty line.
 const reserve = 20 + len("\r\n\r\n")
 
@@ -40,7 +46,7 @@ func newRequests(spec plane.UpstreamSpec, b base, credential string) *requests {
 	if err != nil {
 		panic("BUG: a string cannot be encoded: " + err.Error())
 	}
-	return &requests{head: []byte(head), begin: []byte(`{"model":` + string(model) + `,"messages":[`)}
+	return &requests{head: []byte(head), begin: []byte(`{"model":` + string(model) + `,` + messagesOpen)}
 }
 
 // build returns the request for c. It holds on to c until it is released.
@@ -48,6 +54,9 @@ func (q *requests) build(c *Chat, stream bool) *request {
 	r, ok := q.pool.Get().(*request)
 	if !ok {
 		r = new(request)
+	}
+	if c.Raw != nil {
+		return q.buildRaw(r, c, stream)
 	}
 	lead := len(q.head) + reserve
 	b := append(r.buf[:0], q.head...)
@@ -128,7 +137,7 @@ func finish(b []byte, c *Chat, stream bool) []byte {
 		b = append(b, c.Temperature...)
 	}
 	if stream {
-		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
+		b = append(b, streamMembers...)
 	}
 	return append(b, '}')
 }
@@ -148,15 +157,21 @@ func mediaType(base64 []byte) string {
 	return "image/png"
 }
 
-// estimate is the token count of the prompt where nobody has counted: one for every four bytes of escaped text, rounded
+// Estimate is the token count of the prompt where nobody has counted: one for every four bytes of escaped text, rounded
 // up. Images count nothing.
-func (c *Chat) estimate() int64 {
+func (c *Chat) Estimate() int64 {
+	if c.Raw != nil {
+		return estimate(c.Raw.TextBytes)
+	}
 	n := inside(c.Prompt) + inside(c.System)
 	for _, t := range c.Turns {
 		n += inside(t.Content)
 	}
 	return estimate(n)
 }
+
+// Estimate is the number of tokens in so many bytes of text where nobody has counted.
+func Estimate(textBytes int) int64 { return estimate(textBytes) }
 
 func estimate(textBytes int) int64 { return int64((textBytes + bytesPerToken - 1) / bytesPerToken) }
 

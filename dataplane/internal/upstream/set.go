@@ -16,44 +16,70 @@ type Set struct {
 	credential func(name string) (string, error)
 
 	mu      sync.RWMutex
-	members map[plane.UpstreamSpec]*ChatServer
+	members map[plane.UpstreamSpec]member
 	newest  plane.Cursor // of the configurations seen
 }
+
+// member is an upstream of any dialect.
+type member interface{ Close() }
 
 // NewSet returns a Set whose upstreams all have the same options. credential returns the secret with the given name; it is
 // not called for the empty name.
 func NewSet(o Options, credential func(name string) (string, error)) *Set {
-	return &Set{options: o, credential: credential, members: make(map[plane.UpstreamSpec]*ChatServer)}
+	return &Set{options: o, credential: credential, members: make(map[plane.UpstreamSpec]member)}
 }
 
-// Get returns the upstream that current has under id. The error is a 503 that says what to configure.
+// Get returns the chat server that current has under id. The error is a 503 that says what to configure.
 func (s *Set) Get(current *plane.Current, id string) (Upstream, error) {
+	return as[*ChatServer](s, current, id, "answer chats")
+}
+
+// Service returns the service that current has under id. The error is a 503 that says what to configure.
+func (s *Set) Service(current *plane.Current, id string) (*Service, error) {
+	return as[*Service](s, current, id, "answer anything but chats")
+}
+
+func as[T member](s *Set, current *plane.Current, id, what string) (wanted T, err error) {
+	m, err := s.member(current, id)
+	if err != nil {
+		return wanted, err
+	}
+	wanted, ok := m.(T)
+	if !ok {
+		return wanted, apierr.New(apierr.Unavailable, fmt.Sprintf(
+			"Upstream %s is configured with the dialect %s, which cannot %s. This is for the gateway's operator to fix.",
+			id, current.Upstreams[id].Dialect, what))
+	}
+	return wanted, nil
+}
+
+func (s *Set) member(current *plane.Current, id string) (member, error) {
 	spec, ok := current.Upstreams[id]
 	if !ok {
 		return nil, apierr.New(apierr.Unavailable, fmt.Sprintf("Upstream %s is not configured.", id))
 	}
 	s.mu.RLock()
-	member, known := s.members[spec], s.newest == current.Cursor || newer(s.newest, current.Cursor)
+	m, known := s.members[spec], s.newest == current.Cursor || newer(s.newest, current.Cursor)
 	s.mu.RUnlock()
-	if member != nil && known {
-		return member, nil
+	if m != nil && known {
+		return m, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow(current)
-	if member = s.members[spec]; member != nil {
-		return member, nil
+	if m = s.members[spec]; m != nil {
+		return m, nil
 	}
-	member, err := s.build(spec)
+	m, err := s.build(spec)
 	if err != nil {
 		return nil, apierr.New(apierr.Unavailable,
 			fmt.Sprintf("Upstream %s is misconfigured. This is for the gateway's operator to fix.", id)).Because(err)
 	}
-	s.members[spec] = member
-	return member, nil
+	s.members[spec] = m
+	return m, nil
 }
 
-func (s *Set) build(spec plane.UpstreamSpec) (*ChatServer, error) {
+func (s *Set) build(spec plane.UpstreamSpec) (member, error) {
 	secret := ""
 	if spec.Credential != "" {
 		var err error
@@ -61,7 +87,10 @@ func (s *Set) build(spec plane.UpstreamSpec) (*ChatServer, error) {
 			return nil, fmt.Errorf("credential %q: %w", spec.Credential, err)
 		}
 	}
-	return New(spec, secret, s.options)
+	if spec.Dialect == plane.DialectChat {
+		return New(spec, secret, s.options)
+	}
+	return NewService(spec, secret, s.options)
 }
 
 // newer reports whether a is a later configuration than b. Of different epochs, the one seen last is.

@@ -9,6 +9,7 @@ import (
 
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/upstream/transport"
+	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/sse"
 )
@@ -19,8 +20,9 @@ var errQuiet = errors.New("silence")
 // stream is an answer on its way. While it waits on a plain connection it holds no buffer but what it has of an
 // unfinished event.
 type stream struct {
-	server *ChatServer
+	server *server
 	ctx    context.Context // given at the opening; a stream is used for one call
+	each   Each            // nil for the text of a chat
 	conn   *transport.Conn // nil when there was none, and after Close
 	closed bool
 	result string // the Result word once it is known
@@ -29,6 +31,7 @@ type stream struct {
 	splitter sse.Splitter
 	template template
 	marked   bool   // the place of a byte order mark has been passed
+	single   bool   // the whole body is the one event
 	early    []byte // the first text, while it waits for Relay; within the connection's buffer
 
 	began, headAt time.Time
@@ -41,6 +44,8 @@ type stream struct {
 	ended         bool      // the body has ended
 	in, deltas    int64     // tokens of the prompt, estimated; events with output
 	usage         *call.Usage
+	raw           *rawStream // of a chat in the dialect's own words, else nil
+	budget        Budget
 }
 
 // open waits for the first text, the end, or the keep-alive interval.
@@ -87,12 +92,18 @@ func (t *stream) Relay(w *sse.Writer) call.Outcome {
 	o := call.Outcome{End: plane.EndDone, Usage: t.count(), First: t.first}
 	t.result = ResultDone
 	if err == nil {
+		if t.raw != nil {
+			t.raw.finish(w)
+		}
 		t.conn.Detach()
 		return o
 	}
 	f := t.server.broken(t.ctx, err)
 	t.result = f.result
 	o.End, o.Err = f.end, f.classed()
+	if f.end == plane.EndLimit {
+		o.Limit = t.budget.Reached()
+	}
 	if o.End == plane.EndUpstreamCut && t.first.IsZero() {
 		o.End = plane.EndFailed
 	}
@@ -102,15 +113,24 @@ func (t *stream) Relay(w *sse.Writer) call.Outcome {
 // relay copies text until the answer ends; nil means that it ended well.
 func (t *stream) relay(w *sse.Writer) error {
 	if t.early != nil {
-		w.DeltaRaw(t.early)
+		if err := t.afford(); err != nil {
+			return err
+		}
+		t.put(w, t.early)
 		t.early = nil
 	}
 	for {
 		text, err := t.next()
 		for ; err == nil && text != nil; text, err = t.next() {
 			if len(text) > 0 {
-				w.DeltaRaw(text)
+				if err := t.afford(); err != nil {
+					return err
+				}
+				t.put(w, text)
 			}
+		}
+		if t.raw != nil && !t.first.IsZero() {
+			t.raw.drain(w)
 		}
 		if err != nil || t.done {
 			return err
@@ -131,6 +151,38 @@ func (t *stream) relay(w *sse.Writer) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// afford takes the event's tokens of the call's budget. An event that the budget has none for is not sent and not counted.
+func (t *stream) afford() error {
+	if t.budget == nil {
+		return nil
+	}
+	err := t.budget.Use(t.in + t.deltas)
+	if err == nil {
+		return nil
+	}
+	t.deltas--
+	if t.ctx.Err() != nil {
+		return t.server.ended(context.Cause(t.ctx))
+	}
+	f := &fault{end: plane.EndFailed, result: ResultCancelled, answer: apierr.From(err), provoked: true}
+	if t.budget.Reached() != "" {
+		f.end = plane.EndLimit
+	}
+	return f
+}
+
+// put writes the text of an event, or the event in words of its own.
+func (t *stream) put(w *sse.Writer, text []byte) {
+	switch {
+	case t.raw != nil:
+		t.raw.drain(w)
+	case t.each != nil:
+		w.Data(text)
+	default:
+		w.DeltaRaw(text)
 	}
 }
 
@@ -156,19 +208,22 @@ func (t *stream) next() (text []byte, err error) {
 	if t.done || !t.mark() {
 		return nil, nil
 	}
+	if t.single {
+		return t.whole()
+	}
 	text, n := t.template.match(t.rest)
 	if n > 0 {
 		t.splitter = sse.Splitter{}
 	} else {
 		if n = t.splitter.Next(t.rest); n == 0 {
-			if len(t.rest) > eventBytesMax {
+			if len(t.rest) > t.bytesMax() {
 				return nil, t.oversized()
 			}
 			return nil, nil
 		}
 		text, err = t.event(t.rest[:n])
 	}
-	if n > eventBytesMax {
+	if n > t.bytesMax() {
 		return nil, t.oversized()
 	}
 	if err != nil {
@@ -178,15 +233,22 @@ func (t *stream) next() (text []byte, err error) {
 	if len(text) == 0 {
 		return []byte{}, nil
 	}
+	if t.each == nil {
+		t.deltas++
+	}
+	t.came()
+	return text, nil
+}
+
+// came notes that there is something for the client.
+func (t *stream) came() {
 	t.fresh = true
-	t.deltas++
 	if t.first.IsZero() {
 		t.first = t.server.now()
 		if t.server.observer.First != nil {
 			t.server.observer.First(t.server.id, t.first.Sub(t.began))
 		}
 	}
-	return text, nil
 }
 
 // mark drops a byte order mark in front of the first event, and reports whether that is decided.
@@ -215,28 +277,21 @@ func (t *stream) event(block []byte) (text []byte, err error) {
 		return nil, nil
 	}
 	if string(e.Name) == "error" {
-		r := reportedIn(e.Data)
-		if r == nil {
-			r = &reported{}
-		}
-		return nil, t.server.content(r)
+		return nil, t.reported(e.Data)
+	}
+	switch {
+	case t.each != nil:
+		return t.copied(e.Data)
+	case t.raw != nil:
+		return t.rawEvent(e.Data)
 	}
 	if text, ok := scanChunk(e.Data); ok {
 		t.template.learn(block, e.Data, text)
 		return text, nil
 	}
 	c, err := parseChunk(e.Data)
-	if t.ended && errors.Is(err, errNotChunk) { // the body ended inside the event
-		return nil, t.cut()
-	}
-	if err != nil {
-		return nil, t.server.content(err)
-	}
-	if c.usage != nil {
-		t.usage = c.usage
-	}
-	if c.finished && t.finished.IsZero() {
-		t.finished = t.server.now()
+	if err := t.understood(&c, err); err != nil {
+		return nil, err
 	}
 	if c.thought && len(c.text) == 0 {
 		t.deltas++
@@ -244,8 +299,54 @@ func (t *stream) event(block []byte) (text []byte, err error) {
 	return c.text, nil
 }
 
+// rawEvent is event for a chat in the dialect's own words.
+func (t *stream) rawEvent(data []byte) (output []byte, err error) {
+	c, err := readChunk(data)
+	if err := t.understood(&c, err); err != nil || t.done {
+		return nil, err
+	}
+	if output, err = t.raw.add(data, &c); err != nil {
+		return nil, t.server.content(err)
+	}
+	return output, nil
+}
+
+// understood keeps what a chunk tells of the answer's end, or says what is wrong with the chunk.
+func (t *stream) understood(c *chunk, err error) error {
+	if t.ended && errors.Is(err, errNotChunk) { // the body ended inside the event
+		return t.cut()
+	}
+	if err != nil {
+		return t.server.content(err)
+	}
+	if c.usage != nil {
+		t.usage = c.usage
+	}
+	if c.finished && t.finished.IsZero() {
+		t.finished = t.server.now()
+	}
+	return nil
+}
+
+// reported is the fault of an event that tells of an error.
+func (t *stream) reported(data []byte) error {
+	r := reportedIn(data)
+	if r == nil {
+		r = &reported{}
+	}
+	return t.server.content(r)
+}
+
 func (t *stream) oversized() error {
-	return t.server.bad(ResultInvalid, "sent an event over %d MiB. This is for the gateway's operator to fix.", eventBytesMax>>20)
+	return t.server.bad(ResultInvalid, "sent an event over %d MiB. This is for the gateway's operator to fix.", t.bytesMax()>>20)
+}
+
+// bytesMax bounds an event.
+func (t *stream) bytesMax() int {
+	if t.each != nil {
+		return answerBytesMax
+	}
+	return eventBytesMax
 }
 
 // cut judges an answer whose body ended without [DONE].
@@ -261,6 +362,9 @@ func (t *stream) cut() error {
 func (t *stream) count() call.Usage {
 	if t.usage != nil {
 		return *t.usage
+	}
+	if t.each != nil && t.deltas == 0 {
+		return call.Usage{Source: plane.SourceNone}
 	}
 	return call.Usage{TokensIn: t.in, TokensOut: t.deltas, Source: plane.SourceCounted}
 }

@@ -129,7 +129,11 @@ func (t *stream) accept() error {
 	if t.conn.Head.Status != 200 {
 		return t.server.refusal(t.conn)
 	}
-	if f := t.server.unreadable(t.conn, "text/event-stream"); f != nil {
+	wanted := "text/event-stream"
+	if t.each != nil && t.conn.Head.Is("application/json") {
+		wanted, t.single = "application/json", true
+	}
+	if f := t.server.unreadable(t.conn, wanted); f != nil {
 		return f
 	}
 	return nil

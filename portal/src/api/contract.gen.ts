@@ -65,7 +65,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A demo page */
+        /**
+         * A demo page
+         * @description The page of a demo that the Free plan opens. The others are at `/dev/demos/{demo_id}` only.
+         */
         get: operations["demoFilePage"];
         put?: never;
         post?: never;
@@ -84,7 +87,7 @@ export interface paths {
         };
         /**
          * A file of the JavaScript SDK
-         * @description Served locally so that the demo pages need no outside host. The path may hold slashes.
+         * @description Served locally so that the demo pages need no outside host. The path may hold slashes. A path with a version in it never changes and may be kept; others carry an `ETag`.
          */
         get: operations["sdkFile"];
         put?: never;
@@ -223,7 +226,9 @@ export interface paths {
         put?: never;
         /**
          * Sign in through the identity provider
-         * @description The first sign-in creates the account. An account whose address was never verified is not taken over (409).
+         * @description With an ID token that was made for the nonce of /dev/auth/google-client-id, from the browser that asked for that nonce (it
+         *     has the cookie). The first sign-in creates the account. An account whose address was never confirmed is not taken over
+         *     (409). 503 when sign-in through the identity provider is not configured.
          */
         post: operations["loginWithGoogle"];
         delete?: never;
@@ -241,7 +246,8 @@ export interface paths {
         };
         /**
          * Client id for the identity provider
-         * @description Null when sign-in through the identity provider is not configured.
+         * @description Null when sign-in through the identity provider is not configured. Otherwise the answer also sets the cookie that belongs to
+         *     the nonce.
          */
         get: operations["googleClientId"];
         put?: never;
@@ -261,6 +267,332 @@ export interface paths {
         };
         /** The current developer */
         get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/login/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish signing in with the second factor
+         * @description With the challenge of the sign-in and a code of the app, or a recovery code. A code works once; a wrong one is a 403, an expired challenge a 401.
+         */
+        post: operations["loginTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a second factor is on */
+        get: operations["totpState"];
+        put?: never;
+        /**
+         * Set up a second factor
+         * @description Time-based one-time passwords (RFC 6238; SHA-1, six digits, 30 seconds). It is asked for once it is confirmed. A wrong password is a 403.
+         */
+        post: operations["beginTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor on
+         * @description With the first code of the app. The recovery codes stand in for the app, once each; they are shown here only.
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/totp/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor off
+         * @description With the password and a code of the app, or a recovery code.
+         */
+        post: operations["disableTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew the session
+         * @description No body. The credential is the HttpOnly cookie that every sign-in sets; it works once and is replaced by the answer. One that comes back later than a few seconds after its use ends the session (401).
+         */
+        post: operations["refresh"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out
+         * @description No body. Ends the session of the access token and removes the refresh cookie.
+         */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sessions of the developer
+         * @description Those that have not expired, the newest first.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End all other sessions
+         * @description The session that asks goes on.
+         */
+        delete: operations["endOtherSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a session */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/verify-email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm an e-mail address
+         * @description With the token of the link that registration mails. It works once, for three days.
+         */
+        post: operations["verifyEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/verify-email/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mail the link that confirms the address again
+         * @description No body. Older links stop working. 409 when the address is confirmed, 503 when e-mail is not configured.
+         */
+        post: operations["sendVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/forgot-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a link to choose a new password
+         * @description The answer is the same whether the address has an account or not. 503 when e-mail is not configured.
+         */
+        post: operations["forgotPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose a new password
+         * @description With the token of the link, which works once, for an hour. Ends all sessions and confirms the address.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/auth/change-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the password
+         * @description Ends all other sessions and tells the owner by mail, if mail is configured. A wrong current password is a 403.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The account
+         * @description And whether it is going to be deleted.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete the account
+         * @description Schedules the removal of the account with its apps and keys in seven days, ends all sessions and tells the owner by mail, if mail is configured. The keys work until then. It is confirmed with the password, or, for an account without one, by a sign-in less than ten minutes ago; else a 403. A member of an organization has to leave it first, and a subscription has to be canceled first (409). Until the removal, sign in and restore the account to keep it. Counts of calls stay, without anything that tells whose they were.
+         */
+        delete: operations["deleteAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/account/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the deletion of the account back
+         * @description No body. 409 when the account is not going to be deleted.
+         */
+        post: operations["restoreAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/account/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything that is kept of the account
+         * @description One JSON file, of one moment, without any secret. Lists are newest first. Usage is by UTC day.
+         */
+        get: operations["exportAccount"];
         put?: never;
         post?: never;
         delete?: never;
@@ -438,7 +770,9 @@ export interface paths {
         put?: never;
         /**
          * Give an API key a new value
-         * @description The key keeps its key_id; the old value stops working at once. A revoked key cannot be regenerated (409).
+         * @description The key keeps its key_id. Without `grace` all earlier values stop working at once; with it they work that much
+         *     longer, or until their own end if that comes first. Up to five values of a key can work at a time (409 over it). A
+         *     revoked key cannot be regenerated (409). The body may be left out.
          */
         post: operations["regenerateKey"];
         delete?: never;
@@ -462,6 +796,52 @@ export interface paths {
         };
         /** Usage of an app */
         get: operations["appUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/apps/{app_id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The app. One that is not the caller's is 404.
+                 * @example app_7q2v9x3d
+                 */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The newest calls of an app
+         * @description One entry a call, the newest first, without anything of its content. Calls show within seconds and are kept for `kept_days`
+         *     days. Of an app that makes very many calls at once only a part is kept, failed ones first: `left_out` says how many are not
+         *     here. Usage counts all of them. With `Accept: text/csv` the same page as a file; the header `X-Next-Cursor` says how to go
+         *     on.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Usage of all apps and Darwin tokens of the account */
+        get: operations["accountUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -529,7 +909,13 @@ export interface paths {
         put?: never;
         /**
          * Make a test call
-         * @description Forwards the call to the gateway. The chosen app and key decide what is allowed and whose usage it is.
+         * @description Forwards the call to the gateway with the value of a key, which never leaves the server. The key decides what is
+         *     allowed, whose limits hold and whose usage it is: that of `key_id`, the oldest of `app_id`, or without a choice the
+         *     oldest test key; one that works, else 409. The gateway's answer is passed on with its status and its headers about limits, errors
+         *     too; `X-Answered-By: gateway` tells them from the portal's own.
+         *
+         *     `endpoint` is where the call goes. `predict` without `input_data` or `input` is a prompt, and goes to the agent if it is a conversation
+         *     of the family darwin, else to `generate`. Other properties go along.
          */
         post: operations["playground"];
         delete?: never;
@@ -547,7 +933,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a streamed test call */
+        /**
+         * Make a streamed test call
+         * @description As `/dev/playground`, streamed: by the agent, or by `/api/v1/stream`, where an input that is a text is the prompt and an object is the
+         *     `kwargs`. If the gateway's stream breaks off, an error event comes before `[DONE]`.
+         */
         post: operations["playgroundStream"];
         delete?: never;
         options?: never;
@@ -600,7 +990,7 @@ export interface paths {
         put?: never;
         /**
          * Try the biometric endpoints
-         * @description Needs no API key; the session is enough.
+         * @description The session is enough: no key has to be named. The call is made with a key as in `/dev/playground`, by default the oldest test key.
          */
         post: operations["playgroundBiometrix"];
         delete?: never;
@@ -618,7 +1008,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try depth estimation */
+        /**
+         * Try depth estimation
+         * @description The body is the gateway's. `app_id`, `key_id` and `api_key` beside it choose the key as in `/dev/playground`.
+         */
         post: operations["playgroundDepthEstimate"];
         delete?: never;
         options?: never;
@@ -635,7 +1028,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a spatial query */
+        /**
+         * Try a spatial query
+         * @description The body is the gateway's. `app_id`, `key_id` and `api_key` beside it choose the key as in `/dev/playground`.
+         */
         post: operations["playgroundSpatialQuery"];
         delete?: never;
         options?: never;
@@ -654,7 +1050,8 @@ export interface paths {
         put?: never;
         /**
          * Calibrate a camera of a scene
-         * @description Stores a homography from the camera's image to the floor.
+         * @description Finds a homography from the camera's image to the floor (normalised DLT and RANSAC; pairs within 0.1 m are inliers) and stores it for the
+         *     developer for 30 days, in place of an earlier one of the camera. Points that define none are 422, as are pairs of which too few agree.
          */
         post: operations["playgroundMulticamCalibrate"];
         delete?: never;
@@ -672,7 +1069,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Follow people over several cameras */
+        /**
+         * Follow people over several cameras
+         * @description With a `session_id`, the calibrations of the cameras go along as `calibrations`; a camera that is not calibrated in that session is 409.
+         *     `app_id`, `key_id` and `api_key` beside the gateway's properties choose the key as in `/dev/playground`.
+         */
         post: operations["playgroundMulticamIdentify"];
         delete?: never;
         options?: never;
@@ -709,8 +1110,9 @@ export interface paths {
         };
         /**
          * A short-lived stream token
-         * @description A JWT for WebSocket and speech-to-text use in the portal, made from the developer's first active
-         *     key (404 when there is none). It passes the same checks as the key, and dies with it.
+         * @description A JWT for WebSocket and speech-to-text use in the portal, good for five minutes. It stands for the
+         *     oldest active key of the developer's apps (404 when there is none): the gateway accepts it wherever
+         *     it accepts the key, with the key's scope, limits and usage, and ends it and its streams with the key.
          */
         get: operations["streamKey"];
         put?: never;
@@ -728,7 +1130,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How billing is set up */
+        /**
+         * How billing is set up
+         * @description The mode is `off` when no payment processor is configured; the other billing operations answer 503 then. `simulated` takes no money.
+         */
         get: operations["billingConfig"];
         put?: never;
         post?: never;
@@ -749,7 +1154,7 @@ export interface paths {
         put?: never;
         /**
          * Start a checkout
-         * @description Starts a payment-processor checkout for a plan. In an organization only its owner and billing roles may (403). 409 when the plan is in force already.
+         * @description Starts a payment-processor checkout for a plan. 409 when there is a subscription already, which `POST /dev/billing/subscription` changes. Sessions that are still open end.
          */
         post: operations["billingCheckout"];
         delete?: never;
@@ -820,6 +1225,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dev/billing/subscription": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the account stands
+         * @description The plan in force, the subscription with its period and next charge, and the apps when there are more than the plan allows.
+         */
+        get: operations["billingState"];
+        put?: never;
+        /**
+         * Change the plan of the subscription
+         * @description The difference is charged at once. 409 without a subscription, when the plan is in force already, or when the payment is declined; nothing changes then.
+         */
+        post: operations["changePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/billing/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a change of plan would cost
+         * @description Nothing is changed. 409 without a subscription, or when the plan is in force already.
+         */
+        get: operations["previewPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/billing/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Invoices of the account
+         * @description The newest 24, newest first.
+         */
+        get: operations["listInvoices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/billing/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Choose the apps that stay
+         * @description When the plan allows fewer apps than there are, those named stay first, then the oldest. The rest is suspended after 7 days and comes back with a larger plan.
+         */
+        put: operations["keepApps"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/billing/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage alerts
+         * @description Who is told, and how, when the calls of the UTC day reach a share of the day quota, and the newest notifications to the webhook. Nothing is sent until it is turned on.
+         */
+        get: operations["alertSettings"];
+        /**
+         * Change the usage alerts
+         * @description Mails go to the confirmed address of the developer, or of the organization's members who may pay. 409 without one.
+         *
+         *     A notification to `webhook_url` is a POST of a `UsageAlert` with the header `Modelgate-Signature: t=1767607200,v1=5f2c…`. `t` is when it was sent, in seconds since 1970; `v1` is HMAC-SHA256 in hex, keyed with the signing secret as text, over `t`, a full stop and the raw body. Compute it over the bytes you got, compare in constant time, and refuse a `t` more than five minutes away. Any 2xx within 10 seconds is taken as received; else it is sent again with growing pauses for 24 hours, with the same `id`. The address must be https and public; redirects are not followed.
+         *
+         *     `webhook_secret` is shown once, in the answer to the first request that sets a webhook.
+         */
+        put: operations["setAlerts"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/billing/alerts/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the signing secret of the webhook
+         * @description The new secret is shown once and signs from now on, also what is sent again because the receiver did not know it yet.
+         */
+        post: operations["rotateAlertSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dev/org": {
         parameters: {
             query?: never;
@@ -832,11 +1369,14 @@ export interface paths {
          * @description With its members and invites. 404 when the developer is in none.
          */
         get: operations["getOrg"];
-        /** Rename the organization */
+        /**
+         * Rename the organization
+         * @description For owners and admins.
+         */
         put: operations["renameOrg"];
         /**
          * Create an organization
-         * @description Enterprise plan only (403 otherwise). 409 when the developer is in an organization already.
+         * @description Enterprise plan only (403 otherwise); the organization has that plan from then on, with a day quota of its own. 409 when the developer is in an organization already.
          */
         post: operations["createOrg"];
         delete?: never;
@@ -873,7 +1413,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test e-mail
-         * @description To the caller's own address. No body. Enterprise plan only (403). 503 when e-mail is not configured.
+         * @description To the caller's own address. No body. Enterprise plan only, one's own or, for owners and admins, the organization's (403). The answer comes when the mail server has taken the mail (502 if it does not). 503 when e-mail is not configured.
          */
         post: operations["orgTestEmail"];
         delete?: never;
@@ -891,7 +1431,7 @@ export interface paths {
         };
         /**
          * Find developers by e-mail address
-         * @description A partial match, at most 5 results. Addresses outside the caller's organization are partly masked.
+         * @description A partial match, at most 5 results. Addresses outside the caller's organization are partly masked. For owners and admins.
          */
         get: operations["searchDeveloper"];
         put?: never;
@@ -913,7 +1453,7 @@ export interface paths {
         put?: never;
         /**
          * Add a developer directly
-         * @description Without an invite and without e-mail. 409 when the developer is in an organization already.
+         * @description Without an invite and without e-mail. For owners and admins; only owners make owners. 409 when the developer is in an organization already.
          */
         post: operations["addMember"];
         delete?: never;
@@ -933,7 +1473,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a member
-         * @description Sends an e-mail. When e-mail is not configured, the link is in the answer. Invites live for 7 days.
+         * @description Sends an e-mail. When e-mail is not configured, the link is in the answer. Invites live for 7 days. For owners and admins; only owners invite owners. 409 when the address is a member's or has a pending invite.
          */
         post: operations["invite"];
         delete?: never;
@@ -1012,7 +1552,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * @description The last owner cannot be removed (409). Members may remove themselves.
+         * @description The access ends at once. For owners and admins; only owners remove owners. Members may remove themselves, but the last owner cannot be removed (409).
          */
         delete: operations["removeMember"];
         options?: never;
@@ -1036,7 +1576,7 @@ export interface paths {
         get?: never;
         /**
          * Change a member's role
-         * @description The last owner keeps the role (409).
+         * @description For owners and admins; only owners make owners or change one. The last owner keeps the role (409).
          */
         put: operations["changeRole"];
         post?: never;
@@ -1083,9 +1623,53 @@ export interface paths {
         put?: never;
         /**
          * Accept an invite
-         * @description Only with the invited e-mail address (403). 409 when the invite is not pending any more, or the developer is in an organization already.
+         * @description Only with the invited e-mail address, which must be confirmed where e-mail is configured (403). It works once. 409 when the invite is not pending any more, or the developer is in an organization already.
          */
         post: operations["acceptInvite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what
+         * @description Every change of the account, or of the organization for its owners and admins, and every reading of a key, the newest
+         *     first. With `Accept: text/csv` or `application/x-ndjson` the same page as a file; the header `X-Next-Cursor` says how to
+         *     go on.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dev/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the audit log is as it was written
+         * @description Recomputes the hashes of up to 10,000 records: each is of the record before and of this one, so a record that was altered,
+         *     removed or put in breaks the log from there on. To find out that all of it was written anew, compare with a record that
+         *     you exported earlier.
+         */
+        get: operations["verifyAudit"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1321,7 +1905,10 @@ export interface paths {
         put?: never;
         /**
          * Generate for a family and task
-         * @description A missing or malformed `prompt` (and a body that is not JSON) is 400; an unknown family or task is 404.
+         * @description A missing or malformed `prompt` (and a body that is not JSON) is 400; an unknown family or task is 404. Tasks of the chat models
+         *     answer text; those of a server with results of its own answer these.
+         *     speech_to_text and voice_footprint take `audio_base64` in `kwargs` and answer as `/api/v1/transcribe` and
+         *     `/api/v1/voice-id`; text_to_speech speaks the prompt and answers as `/api/v1/synthesize`.
          */
         post: operations["generate"];
         delete?: never;
@@ -1342,9 +1929,110 @@ export interface paths {
         /**
          * Generate for a family and task, streamed
          * @description Conversation, reasoning, planning and vision stream text; speech_to_text streams segments of the
-         *     transcript; text_to_speech sends synthesis parameters; voice_footprint sends one result.
+         *     transcript; text_to_speech sends synthesis parameters (Synthesis); voice_footprint (VoiceFootprint),
+         *     image_generation and other tasks that are no chat send their result as one event.
          */
         post: operations["generateStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a model in OpenAI's words
+         * @description An addition for applications that speak OpenAI's chat completions: point their client at
+         *     `{gateway_url}/v1` with a key of ours, and name a model of ours. It is a call of the agent: the same
+         *     keys, scopes, limits, pools, deadlines and usage.
+         *
+         *     The request's members are passed on to the model server as they are, tools included, and so are the
+         *     choices of its answer. Members that are not in the schema are ignored. One answer at a time (`n` is
+         *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
+         *     server would fetch them for any caller.
+         *
+         *     Errors have OpenAI's form. A stream that fails ends with such an error as an event, and without
+         *     `[DONE]`. Lines that begin with a colon are keep-alives.
+         */
+        post: operations["chatCompletions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a model in OpenAI's words, at the path that its clients know
+         * @description An addition for applications that speak OpenAI's chat completions: point their client at
+         *     `{gateway_url}/v1` with a key of ours, and name a model of ours. It is a call of the agent: the same
+         *     keys, scopes, limits, pools, deadlines and usage.
+         *
+         *     The request's members are passed on to the model server as they are, tools included, and so are the
+         *     choices of its answer. Members that are not in the schema are ignored. One answer at a time (`n` is
+         *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
+         *     server would fetch them for any caller.
+         *
+         *     Errors have OpenAI's form. A stream that fails ends with such an error as an event, and without
+         *     `[DONE]`. Lines that begin with a colon are keep-alives.
+         */
+        post: operations["openaiChatCompletions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Models to chat with
+         * @description The models in the key's scope that are served now. What is missing and why says `GET /api/v1/models`.
+         */
+        get: operations["openaiModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A model to chat with
+         * @description One that is not served now is 503, with the setting that is missing.
+         */
+        get: operations["openaiModel"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1363,7 +2051,9 @@ export interface paths {
         /**
          * Run any task
          * @description Any JSON body. Known forms: `{family, task, input_data}`; `{audio_base64, speaker_label}` to
-         *     recognise a speaker; and the same with `action: register` to register one.
+         *     recognise a speaker; and the same with `action: register` to register one. A body without `family` and
+         *     `task` that has `audio_base64` is one of the latter, which are the task voice_footprint of darwin. An
+         *     unknown family or task is 404. Where `input_data` has an `org_id`, it must be the key's own account.
          */
         post: operations["predict"];
         delete?: never;
@@ -1400,7 +2090,8 @@ export interface paths {
         put?: never;
         /**
          * Invoke a skill
-         * @description The arguments are passed to the skill as they are. An unknown skill is 404, one outside the key's scope 403.
+         * @description The arguments are passed to the skill as they are. An unknown skill is 404, one outside the key's scope 403. Where the arguments
+         *     have an `org_id`, it must be the key's own account. Enrollments made by a skill belong to that account.
          */
         post: operations["invokeSkill"];
         delete?: never;
@@ -1442,8 +2133,16 @@ export interface paths {
         put?: never;
         /**
          * Research a question on the web
-         * @description Classifies the query (`person`, `company`, `topic`, `news`, `threat` or `social_profile`), fetches
-         *     live results and streams a report with its sources.
+         * @description Classifies the query (`person`, `company`, `topic`, `news`, `threat` or `social_profile`), searches
+         *     the web and streams a report that a chat model writes from the results, with citations like `[1]`.
+         *     At the end stand the type of the query and the numbered sources that the model was given. If nothing
+         *     is found, the report says so and no model is asked.
+         *
+         *     Each event is a piece of the text; the pieces put together are the report. A piece with line breaks
+         *     is one event with a `data:` line for each line, which readers of event streams join with line feeds.
+         *     What fails before the report begins has its status; what fails later is an event with the name
+         *     `error` and the payload of ErrorEvent, before `[DONE]`. Comments (lines that begin with a colon) are
+         *     sent while nothing else is there to send.
          */
         post: operations["deepSearch"];
         delete?: never;
@@ -1480,7 +2179,8 @@ export interface paths {
         put?: never;
         /**
          * Speech to text
-         * @description 503 when speech to text is not available; `/api/v1/stt-status` says why.
+         * @description The recording goes to the model server while it arrives. It may have 100 MiB, and the fields may stand before or behind
+         *     it. 503 when speech to text is not available; `/api/v1/stt-status` says why. Other content types are 422.
          */
         post: operations["transcribe"];
         delete?: never;
@@ -1498,7 +2198,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Text to speech */
+        /**
+         * Text to speech
+         * @description The audio is MP3 where the model server can make it, else WAV; `format` says which. The voice is the operator's
+         *     choice, and the server reads the language off the text.
+         */
         post: operations["synthesize"];
         delete?: never;
         options?: never;
@@ -1569,7 +2273,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Translate */
+        /**
+         * Translate
+         * @description Answered by a translation server, or where none is configured by a chat model that is told to
+         *     translate; `via` tells which. A language that the translator does not know is 422.
+         */
         post: operations["translate"];
         delete?: never;
         options?: never;
@@ -1584,7 +2292,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Languages of translation */
+        /**
+         * Languages of translation
+         * @description Every language with a code of two letters, and whether it can be translated now.
+         */
         get: operations["translateLanguages"];
         put?: never;
         post?: never;
@@ -1605,7 +2316,8 @@ export interface paths {
         put?: never;
         /**
          * Translate, for the portal
-         * @description Needs no API key. Limited by client address and by length.
+         * @description Needs no API key: limited by client address and by length, and answered by a translation server only.
+         *     An operator can turn it off, which is 503.
          */
         post: operations["publicTranslate"];
         delete?: never;
@@ -1621,7 +2333,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Languages of translation, for the portal */
+        /**
+         * Languages of translation, for the portal
+         * @description Needs no API key. Limited by client address.
+         */
         get: operations["publicTranslateLanguages"];
         put?: never;
         post?: never;
@@ -1657,7 +2372,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Who is near the camera */
+        /**
+         * Who is near the camera
+         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         */
         post: operations["spatialQuery"];
         delete?: never;
         options?: never;
@@ -1677,6 +2395,7 @@ export interface paths {
         /**
          * Follow people over several cameras
          * @description 409 when `session_id` names a scene in which a camera of the views is not calibrated.
+         *     The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
          */
         post: operations["multicamIdentify"];
         delete?: never;
@@ -1762,7 +2481,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Search 1:N */
+        /**
+         * Search 1:N
+         * @description In the gallery of the key's account, as with match; the body names none.
+         */
         post: operations["identify"];
         delete?: never;
         options?: never;
@@ -1781,10 +2503,14 @@ export interface paths {
         put?: never;
         /**
          * Enroll a subject
-         * @description Into the organization's gallery. Templates are personal data; enroll only with the person's consent.
+         * @description Templates are personal data; enroll only with the person's consent.
+         *     The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
          */
         post: operations["enroll"];
-        /** Delete a subject */
+        /**
+         * Delete a subject
+         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         */
         delete: operations["deleteEnrollment"];
         options?: never;
         head?: never;
@@ -1800,7 +2526,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Delete a subject, for clients that cannot send DELETE with a body */
+        /**
+         * Delete a subject, for clients that cannot send DELETE with a body
+         * @description The same as DELETE /api/v1/enroll.
+         */
         post: operations["deleteEnrollmentByPost"];
         delete?: never;
         options?: never;
@@ -1817,7 +2546,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Search an organization's gallery */
+        /**
+         * Search an organization's gallery
+         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         */
         post: operations["match"];
         delete?: never;
         options?: never;
@@ -1893,6 +2625,8 @@ export interface components {
          * @enum {string}
          */
         Backend: "upstream" | "simulator" | "none" | "embedded" | "engine";
+        /** @description What answered: `simulator`, `upstream:` and the name of the upstream, or what the upstream says of itself. */
+        ResultBackend: string;
         /**
          * @description Owner: everything. Admin: everything but billing and ownership. Developer: apps and keys. Billing:
          *     billing only. Viewer: reads.
@@ -1928,14 +2662,160 @@ export interface components {
             id: string;
             name: string;
             email: string;
+            /** @description Whether the address was shown to be theirs. */
+            email_verified: boolean;
             plan: components["schemas"]["PlanID"];
             /** @description The developer's organization. */
             org_id: string | null;
             /** Format: date-time */
             created_at: string;
         };
+        /** @description A sign-in as its owner sees it. */
+        SessionInfo: {
+            session_id: string;
+            /** @description Whether it is the session that asks. */
+            current: boolean;
+            /** @description IP address of the client that signed in. */
+            address: string;
+            user_agent: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            renewed_at: string | null;
+            /**
+             * Format: date-time
+             * @description Unless it is renewed before.
+             */
+            expires_at: string;
+        };
+        SessionList: {
+            sessions: components["schemas"]["SessionInfo"][];
+        };
+        SessionsEnded: {
+            /**
+             * Format: int64
+             * @description How many sessions have ended.
+             */
+            ended: number;
+        };
+        ChangePasswordRequest: {
+            current_password: string;
+            new_password: string;
+        };
+        Account: {
+            developer: components["schemas"]["Developer"];
+            /** Format: date-time */
+            deletion_requested_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the account is removed; null if it is not going to be.
+             */
+            delete_at: string | null;
+        };
+        DeleteAccountRequest: {
+            /** @description Of accounts that have one. */
+            password?: string;
+        };
+        AccountExport: {
+            account: components["schemas"]["Account"];
+            /** Format: date-time */
+            exported_at: string;
+            /** @description False when a list is so long that its oldest entries are missing. */
+            complete: boolean;
+            /** @description Whether an account at Google belongs to it. */
+            google_linked: boolean;
+            second_factor: components["schemas"]["TOTPState"];
+            sessions: components["schemas"]["SessionInfo"][];
+            apps: components["schemas"]["AppDetail"][];
+            darwin_tokens: components["schemas"]["DarwinToken"][];
+            key_reads: components["schemas"]["KeyRead"][];
+            usage: components["schemas"]["ExportedUsage"][];
+        };
+        /** @description A record of a key that was shown again. */
+        KeyRead: {
+            key_id: string;
+            /** Format: date-time */
+            at: string;
+        };
+        ExportedUsage: components["schemas"]["Counters"] & {
+            /** Format: date */
+            day: string;
+            /** @description Empty for a Darwin token. */
+            app_id: string;
+            key_id: string;
+            model: string;
+            task: string;
+            /** Format: int64 */
+            status: number;
+        };
+        VerificationSent: {
+            sent: boolean;
+            to: string;
+        };
+        VerifyEmailRequest: {
+            /** @description From the link. */
+            token: string;
+        };
+        EmailVerified: {
+            verified: boolean;
+        };
+        ForgotPasswordRequest: {
+            email: string;
+        };
+        MailAccepted: {
+            accepted: boolean;
+        };
+        ResetPasswordRequest: {
+            /** @description From the link. */
+            token: string;
+            password: string;
+        };
+        PasswordReset: {
+            changed: boolean;
+        };
+        /** @description Answers a sign-in when a second factor is on. */
+        LoginChallenge: {
+            challenge: string;
+            /**
+             * Format: int64
+             * @description Seconds.
+             */
+            expires_in: number;
+        };
+        LoginTOTPRequest: {
+            challenge: string;
+            /** @description Of the app, or a recovery code. */
+            code: string;
+        };
+        TOTPState: {
+            enabled: boolean;
+            /** Format: int64 */
+            recovery_codes_left: number;
+        };
+        TOTPRequest: {
+            password: string;
+        };
+        TOTPEnrolment: {
+            /** @description Base32, to type into an app. */
+            secret: string;
+            /** @description The same, to show as a QR code. */
+            otpauth_url: string;
+        };
+        TOTPConfirmRequest: {
+            code: string;
+        };
+        TOTPConfirmed: {
+            enabled: boolean;
+            recovery_codes: string[];
+        };
+        TOTPDisableRequest: {
+            password: string;
+            code: string;
+        };
         GoogleClientID: {
             client_id: string | null;
+            /** @description For the request to the identity provider. */
+            nonce: string | null;
         };
         Catalog: {
             families: components["schemas"]["CatalogFamily"][];
@@ -2005,6 +2885,8 @@ export interface components {
              * @description When the app's keys stop working. RFC 3339.
              */
             expires_at?: string | null;
+            /** @description The organization that is to own it, which must be the caller's (404). Without one the developer owns it. */
+            org_id?: string | null;
         };
         UpdateAppRequest: {
             name?: string | null;
@@ -2022,6 +2904,8 @@ export interface components {
         };
         App: {
             app_id: string;
+            /** @description The organization that owns it; null for the developer's own. */
+            org_id: string | null;
             name: string;
             description: string;
             environment: components["schemas"]["Environment"];
@@ -2044,12 +2928,39 @@ export interface components {
             /** @description Revoked keys included, newest first. */
             keys: components["schemas"]["Key"][];
         };
+        AppUpdated: components["schemas"]["App"] & {
+            /** @description Nodes that have this version serve by the app as it is. */
+            config_version: number;
+            receipt?: components["schemas"]["Receipt"];
+        };
         AppDeleted: {
             app_id: string;
             /** @constant */
             deleted: true;
             /** @description Nodes that have this version refuse the keys. */
             config_version: number;
+            receipt?: components["schemas"]["Receipt"];
+        };
+        /** @description Which gateway nodes serve by the change. In the answer to a request with `wait=nodes`. */
+        Receipt: {
+            /** @description No node is missing. */
+            complete: boolean;
+            nodes: components["schemas"]["NodeApplied"][];
+            missing: components["schemas"]["NodeMissing"][];
+            /** @description Why nothing is known of the nodes. */
+            detail?: string;
+        };
+        NodeApplied: {
+            name: string;
+            /** @description The version it serves by, that of the change or a later one. */
+            version: number;
+            /** @description Milliseconds from the change to when the node was seen to serve by it. */
+            ms: number;
+        };
+        NodeMissing: {
+            name: string;
+            /** @description A node that is not live was not waited for. If it only cannot be reached, it serves by what it had. */
+            live: boolean;
         };
         Key: {
             key_id: string;
@@ -2064,6 +2975,18 @@ export interface components {
             last_used_at: string | null;
             /** Format: date-time */
             revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until when an earlier value works. Null when none does.
+             */
+            previous_expires_at: string | null;
+        };
+        RegenerateKeyRequest: {
+            /**
+             * @description Seconds that earlier values go on working, up to 7 days.
+             * @default 0
+             */
+            grace?: number;
         };
         NewKey: {
             key_id: string;
@@ -2076,6 +2999,12 @@ export interface components {
             created_at: string;
             /** @description Nodes that have this version know the key. */
             config_version: number;
+            /**
+             * Format: date-time
+             * @description Until when the value before works. Null when it does not.
+             */
+            previous_expires_at: string | null;
+            receipt?: components["schemas"]["Receipt"];
         };
         KeyRevoked: {
             key_id: string;
@@ -2087,6 +3016,7 @@ export interface components {
             revoked_at: string;
             /** @description Nodes that have this version refuse the key. */
             config_version: number;
+            receipt?: components["schemas"]["Receipt"];
         };
         RevealedKey: {
             key_id: string;
@@ -2136,6 +3066,7 @@ export interface components {
             key: string;
             /** @description Nodes that have this version know the token. */
             config_version: number;
+            receipt?: components["schemas"]["Receipt"];
         };
         Counters: {
             calls: number;
@@ -2146,41 +3077,139 @@ export interface components {
         };
         AppUsage: {
             app_id: string;
+        } & components["schemas"]["Usage"];
+        AccountUsage: {
+            by_app: components["schemas"]["AppGroup"][];
+        } & components["schemas"]["Usage"];
+        /** @description Every list adds up to the totals. A list has at most 500 entries and one named other for the rest. */
+        Usage: components["schemas"]["Latency"] & {
             days: number;
+            /** @enum {string} */
+            bucket: "minute" | "hour" | "day";
+            /** @description From one point to the next. A day on which the clock is changed has another length. */
+            step_seconds: number;
+            time_zone: string;
             totals: components["schemas"]["Counters"];
             series: components["schemas"]["UsagePoint"][];
             by_key: components["schemas"]["KeyUsage"][];
             by_model: components["schemas"]["ModelUsage"][];
             by_task: components["schemas"]["TaskUsage"][];
             by_status: components["schemas"]["StatusUsage"][];
-            /** @description Difference between what the nodes counted and what is stored. Anything but 0 is a defect. */
+            by_source: components["schemas"]["SourceUsage"][];
+            /** @description Calls and tokens by which what is stored differs, by key and UTC day, from what the nodes say they sent. Anything but 0 is a defect. */
             drift: number;
         };
-        UsagePoint: components["schemas"]["Counters"] & {
+        /** @description How long answers that were sent whole took, to the first event of a stream and to the end. */
+        Latency: {
+            ttft_ms: components["schemas"]["Percentiles"];
+            took_ms: components["schemas"]["Percentiles"];
+        };
+        /** @description In milliseconds, each within 2 %, of all calls together and no averages of averages. Without calls they are 0. */
+        Percentiles: {
+            /** @description That they are of. */
+            calls: number;
+            p50: number;
+            p90: number;
+            p95: number;
+            p99: number;
+        };
+        UsagePoint: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
             /**
              * Format: date-time
-             * @description Start of the bucket: an hour for up to 3 days, a UTC day for more.
+             * @description Start of the point.
              */
             at: string;
         };
-        KeyUsage: components["schemas"]["Counters"] & {
+        AppGroup: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
+            /** @description Empty for Darwin tokens, which have no app. */
+            app_id: string;
+        };
+        KeyUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
             key_id: string;
         };
-        ModelUsage: components["schemas"]["Counters"] & {
+        ModelUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
             model: string;
         };
-        TaskUsage: components["schemas"]["Counters"] & {
+        TaskUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
             task: string;
         };
-        StatusUsage: components["schemas"]["Counters"] & {
+        StatusUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
             /** @description HTTP status. */
             status: number;
+            /** @description Calls by how they ended, such as done, client_gone, upstream_cut, limit or node_crash. */
+            ends: {
+                [key: string]: number;
+            };
+        };
+        SourceUsage: components["schemas"]["Counters"] & {
+            /** @description Who counted the tokens: provider, counted, estimated, or none. */
+            source: string;
+        };
+        RequestPage: {
+            requests: components["schemas"]["RequestEntry"][];
+            /** @description Null at the end. */
+            next_cursor: string | null;
+            /** @description How long calls are kept here. */
+            kept_days: number;
+            /**
+             * Format: int64
+             * @description Calls of the app in the days kept that were too many at once to be kept.
+             */
+            left_out: number;
+        };
+        RequestEntry: {
+            /** @description The `X-Request-Id` of its answer. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it arrived at the gateway.
+             */
+            at: string;
+            key_id: string;
+            /** @description The key as lists of keys show it. Null once the key is deleted. */
+            hint: string | null;
+            /** @description Operation id. */
+            endpoint: string;
+            /** @description As asked for; empty when nothing was. */
+            task: string;
+            /** @description As asked for; empty when nothing was. */
+            model: string;
+            /** @description HTTP status. */
+            status: number;
+            /** @description How it ended, such as done, client_gone, upstream_cut, limit or node_crash. */
+            end: string;
+            /** @description To the first event of a stream. */
+            ttft_ms: number | null;
+            /** @description To the end. */
+            took_ms: number;
+            tokens_in: number;
+            tokens_out: number;
+            /** @description Who counted the tokens: provider, counted, estimated, or none. */
+            source: string;
         };
         Limits: {
             plan: components["schemas"]["PlanID"];
             day: components["schemas"]["DayLimit"];
             minute: components["schemas"]["MinuteLimit"];
             apps: components["schemas"]["AppLimit"];
+            tokens_per_minute: components["schemas"]["MostLimit"];
+            in_flight: components["schemas"]["MostLimit"];
+            organization?: components["schemas"]["OrgLimits"];
+        };
+        /** @description A limit of each key, of model tokens per minute or of calls at a time, whose use only the gateway nodes know. */
+        MostLimit: {
+            /** @description Null means unlimited. */
+            limit: number | null;
+        };
+        /** @description The limits of an organization's plan, and what its apps used of its day. Absent when the developer is in none. */
+        OrgLimits: {
+            org_id: string;
+            name: string;
+            plan: components["schemas"]["PlanID"];
+            day: components["schemas"]["DayLimit"];
+            minute: components["schemas"]["MinuteLimit"];
+            tokens_per_minute: components["schemas"]["MostLimit"];
+            in_flight: components["schemas"]["MostLimit"];
         };
         /** @description Calls per UTC day, over all live keys and Darwin tokens of the account. */
         DayLimit: {
@@ -2222,10 +3251,11 @@ export interface components {
             /** @default  */
             prompt?: string;
             /**
-             * @description Name of the gateway endpoint: predict, agent, generate.
+             * @description The gateway endpoint.
              * @default predict
+             * @enum {string}
              */
-            endpoint?: string;
+            endpoint?: "predict" | "agent" | "generate";
             /** @default  */
             system_prompt?: string;
             /** @default {} */
@@ -2236,6 +3266,11 @@ export interface components {
             [key: string]: unknown;
         };
         PlaygroundDeepSearchRequest: components["schemas"]["DeepSearchRequest"] & {
+            /**
+             * @description A key to use instead of app_id and key_id.
+             * @default
+             */
+            api_key?: string;
             /** @default  */
             app_id?: string;
             /** @default  */
@@ -2248,6 +3283,11 @@ export interface components {
              * @enum {string}
              */
             endpoint?: "characteristics" | "analyze" | "voice-id" | "transcribe" | "synthesize";
+            /**
+             * @description A key to use instead of app_id and key_id.
+             * @default
+             */
+            api_key?: string;
             /** @default  */
             app_id?: string;
             /** @default  */
@@ -2267,6 +3307,15 @@ export interface components {
             input_data: {
                 [key: string]: unknown;
             };
+            /**
+             * @description A key to use instead of app_id and key_id.
+             * @default
+             */
+            api_key?: string;
+            /** @default  */
+            app_id?: string;
+            /** @default  */
+            key_id?: string;
         };
         StreamKey: {
             /** @description The stream token. */
@@ -2379,12 +3428,163 @@ export interface components {
             /** Format: uri */
             url: string;
         };
+        BillingState: {
+            plan: components["schemas"]["PlanID"];
+            subscription: components["schemas"]["BillingSubscription"];
+            /**
+             * Format: date-time
+             * @description When a payment was disputed that is not settled.
+             */
+            disputed_at: string | null;
+            over_limit: components["schemas"]["OverLimit"];
+        };
+        /** @description Null without one that can be charged. */
+        BillingSubscription: {
+            /** @description What it pays for; empty for a price that is none of ours. */
+            plan: string;
+            interval: string;
+            /** @description As the payment processor names it: trialing, active, past_due, unpaid, paused. */
+            status: string;
+            /** Format: date-time */
+            period_end: string;
+            cancel_at_period_end: boolean;
+            /** @description Charged at the end of the period, in the currency's smallest unit. */
+            next_amount: number | null;
+            /** @description Of next_amount. */
+            currency: string | null;
+            payment_method: string | null;
+            /**
+             * Format: date-time
+             * @description When the plan of an unpaid subscription ends.
+             */
+            grace_ends_at: string | null;
+        } | null;
+        /** @description Null when the plan has room for all apps. */
+        OverLimit: {
+            allowed: number;
+            /**
+             * Format: date-time
+             * @description When the apps that do not stay are suspended.
+             */
+            suspend_at: string;
+            apps: components["schemas"]["LimitedApp"][];
+        } | null;
+        LimitedApp: {
+            app_id: string;
+            name: string;
+            /** @description The plan has room for it. */
+            stays: boolean;
+            suspended: boolean;
+        };
+        KeepAppsRequest: {
+            app_ids: string[];
+        };
+        AlertSettings: {
+            /** @description Percent of the day quota. */
+            thresholds: number[];
+            mail: boolean;
+            webhook_url: string | null;
+            /** @description Only in the answer to the request that made it. */
+            webhook_secret: string | null;
+            /** @description The newest notifications to the webhook. */
+            deliveries: components["schemas"]["AlertDelivery"][];
+        };
+        AlertDelivery: {
+            id: string;
+            /**
+             * Format: date
+             * @description UTC.
+             */
+            day: string;
+            threshold: number;
+            /** @enum {string} */
+            state: "waiting" | "done" | "dead";
+            attempts: number;
+            /** @description Why the last attempt failed. */
+            reason: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        AlertRequest: {
+            /** @description Of 50, 80 and 100. */
+            thresholds: number[];
+            mail: boolean;
+            /** @description Null or absent for none. */
+            webhook_url?: string | null;
+        };
+        AlertSecret: {
+            webhook_secret: string;
+        };
+        /** @description The body of a notification to the webhook of an account. */
+        UsageAlert: {
+            /** @description The same in every attempt. */
+            id: string;
+            /** @enum {string} */
+            type: "usage.threshold";
+            /** Format: date-time */
+            created_at: string;
+            account_id: string;
+            /** @enum {string} */
+            scope: "account" | "organization";
+            /**
+             * Format: date
+             * @description UTC.
+             */
+            day: string;
+            /** @description Percent of the day quota. */
+            threshold: number;
+            /** @description Of the day, when it was looked at. */
+            calls: number;
+            limit: number;
+        };
+        ChangePlanRequest: {
+            /** @enum {string} */
+            plan: "starter" | "pro" | "enterprise";
+            /**
+             * @default month
+             * @enum {string}
+             */
+            interval?: "month" | "year";
+        };
+        BillingPreview: {
+            /** @description In the currency's smallest unit; below zero is credit. */
+            due_now: number;
+            currency: string;
+            lines: components["schemas"]["InvoiceLine"][];
+        };
+        InvoiceLine: {
+            description: string;
+            amount: number;
+            proration: boolean;
+        };
+        InvoiceList: {
+            invoices: components["schemas"]["Invoice"][];
+        };
+        Invoice: {
+            invoice_id: string;
+            /** @description Null for a draft. */
+            number: string | null;
+            /** @enum {string} */
+            status: "draft" | "open" | "paid" | "uncollectible" | "void";
+            /** @description In the currency's smallest unit. */
+            amount: number;
+            currency: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: uri
+             * @description Its page.
+             */
+            url: string | null;
+        };
         OrgRequest: {
             name: string;
         };
         OrgDetail: {
             org_id: string;
             name: string;
+            /** @description Plan of the organization; the limits of its apps' keys. */
+            plan: components["schemas"]["PlanID"];
             /** @description Role of the caller. */
             role: components["schemas"]["Role"];
             /** Format: date-time */
@@ -2486,6 +3686,70 @@ export interface components {
             sent: true;
             to: string;
         };
+        AuditRecord: {
+            /**
+             * Format: int64
+             * @description Place in the log: 1, 2, 3 and so on.
+             */
+            seq: number;
+            /** Format: date-time */
+            at: string;
+            /** @description Developer who did it; null for an operator or somebody unknown. */
+            actor: string | null;
+            session_id: string | null;
+            /** @description IP address; null for an operator. */
+            address: string | null;
+            /** @description Operation of this document, or an operator's command. */
+            operation: string;
+            /** @description What was changed: account, session, password, second_factor, mail, app, key, darwin_token, organization, member or invite. */
+            kind: string;
+            /** @description Id of what was changed. */
+            target: string;
+            /** @description What was there; null for nothing. Never a secret. */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** @description What is there now; null for nothing. Never a secret. */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            /** @description SHA-256 over the hash of the record before and this record. */
+            hash: string;
+        };
+        AuditPage: {
+            records: components["schemas"]["AuditRecord"][];
+            /**
+             * Format: int64
+             * @description Null at the end.
+             */
+            next_cursor: number | null;
+        };
+        AuditVerdict: {
+            intact: boolean;
+            /**
+             * Format: int64
+             * @description Records found as they were written.
+             */
+            checked: number;
+            /**
+             * Format: int64
+             * @description Place of the last record; 0 for none.
+             */
+            head: number;
+            /** @description Hash of the last record. */
+            hash: string | null;
+            /**
+             * Format: int64
+             * @description Place of the first record that is missing or altered.
+             */
+            broken_at: number | null;
+            reason: string | null;
+            /**
+             * Format: int64
+             * @description Null when nothing is left to check.
+             */
+            next_after: number | null;
+        };
         Metrics: {
             /** Format: date-time */
             since: string;
@@ -2546,7 +3810,7 @@ export interface components {
             /** @description The user message. */
             prompt: string;
             /**
-             * @description `Darwin` or `Nova`. An unknown model is 404.
+             * @description `Darwin`, `Nova` or another model that takes prompts. An unknown model is 404, one that takes none 400.
              * @default Darwin
              */
             model?: string;
@@ -2597,7 +3861,9 @@ export interface components {
              */
             type: "image";
             image_b64: string;
-            model?: string;
+            model: string;
+            usage: components["schemas"]["TokenUsage"];
+            backend: components["schemas"]["Backend"];
         };
         VideoAnswer: {
             /**
@@ -2672,6 +3938,16 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The result of a task. What it holds depends on the task and on what serves it. */
+        TaskResult: {
+            family?: string;
+            task?: string;
+            /** @description What was found. */
+            result?: unknown;
+            backend: components["schemas"]["ResultBackend"];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Any object. The properties below are those of the known forms. */
         PredictRequest: {
             family?: string;
@@ -2706,9 +3982,206 @@ export interface components {
             detail: string | null;
             streaming: boolean;
         };
+        DryRun: {
+            /** @constant */
+            dry_run: true;
+            /** @description The operation id. */
+            operation: string;
+            config_version: number;
+            caller: components["schemas"]["DryRunCaller"];
+            limits: components["schemas"]["DryRunLimit"][];
+            route: components["schemas"]["DryRunRoute"];
+            would: components["schemas"]["DryRunWould"];
+        };
+        DryRunCaller: {
+            key_id: string;
+            /** @description Null for a Darwin token. */
+            app_id: string | null;
+            /** @description live, test or darwin. */
+            kind: string;
+            /** @description What the key may use; empty means all. */
+            families: string[];
+            /** @description As families. */
+            tasks: string[];
+        };
+        DryRunLimit: {
+            name: string;
+            /** @description Calls per window. */
+            max: number;
+            window_seconds: number;
+            remaining: number;
+            /** @description Until more calls are possible. */
+            reset_seconds: number;
+        };
+        /** @description Where the call would go; null when the request names no model that there is. */
+        DryRunRoute: {
+            model: string;
+            family: string;
+            task: string;
+            backend: components["schemas"]["Backend"];
+            /** @description The upstream or the pool; null where the call would not get so far. */
+            target: string | null;
+            /** @description How the pool chooses; null for an upstream. */
+            policy: string | null;
+            members: components["schemas"]["DryRunMember"][];
+            stream: boolean;
+        } | null;
+        DryRunMember: {
+            upstream: string;
+            /** @description up, probing (one call decides), resting (asked for fewer), down (its health checks fail) or open (its breaker is). */
+            state: string;
+            /** @description Calls and streams from this node. */
+            in_flight: number;
+            /** @description Until it is asked again, while it is resting or open. */
+            back_seconds: number;
+        };
+        DryRunWould: {
+            /** @description 200 if nothing stands against asking the model, else the status of the refusal. */
+            status: number;
+            detail: string | null;
+            retry_after_seconds: number | null;
+        };
+        /** @description What is passed on of a request. Everything else is ignored, and null is as good as absent. */
+        ChatCompletionRequest: {
+            /** @description `Darwin` or `Nova`. An unknown model is 404. */
+            model: string;
+            messages: components["schemas"]["ChatCompletionMessage"][];
+            /** @default false */
+            stream?: boolean | null;
+            stream_options?: {
+                /** @description Whether the stream ends with the provider's count of tokens, if it gives one. */
+                include_usage?: boolean;
+            } | null;
+            n?: number | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            max_tokens?: number | null;
+            max_completion_tokens?: number | null;
+            stop?: string | string[] | null;
+            seed?: number | null;
+            tools?: {
+                /** @enum {string} */
+                type: "function";
+                function?: {
+                    [key: string]: unknown;
+                };
+            }[];
+            tool_choice?: string | Record<string, never> | null;
+            parallel_tool_calls?: boolean | null;
+            /** @description The older form of tools. */
+            functions?: {
+                [key: string]: unknown;
+            }[];
+            function_call?: string | Record<string, never> | null;
+            response_format?: {
+                [key: string]: unknown;
+            } | null;
+            frequency_penalty?: number | null;
+            presence_penalty?: number | null;
+            logit_bias?: {
+                [key: string]: unknown;
+            } | null;
+            logprobs?: boolean | null;
+            top_logprobs?: number | null;
+            reasoning_effort?: string | null;
+            verbosity?: string | null;
+            prediction?: {
+                [key: string]: unknown;
+            } | null;
+            user?: string | null;
+        };
+        ChatCompletionMessage: {
+            /** @enum {string} */
+            role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+            /** @description Text, or parts of the types `text`, `image_url` (with a `data:image/...` URL), `input_audio` and `refusal`. */
+            content?: string | ({
+                /** @enum {string} */
+                type: "text" | "image_url" | "input_audio" | "refusal";
+            } & {
+                [key: string]: unknown;
+            })[] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatCompletion: {
+            /** @description `chatcmpl-` and the request id. */
+            id: string;
+            /** @constant */
+            object: "chat.completion";
+            created: number;
+            /** @description The model as it was asked for. */
+            model: string;
+            system_fingerprint?: string;
+            /** @description One choice, as the model server gave it. */
+            choices: ({
+                index: number;
+                message: {
+                    [key: string]: unknown;
+                };
+                finish_reason: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+            usage?: components["schemas"]["ChatCompletionUsage"];
+        };
+        ChatCompletionChunk: {
+            id: string;
+            /** @constant */
+            object: "chat.completion.chunk";
+            created: number;
+            model: string;
+            system_fingerprint?: string;
+            /** @description One choice, as the model server gave it; none in the last chunk, which has the count. */
+            choices: ({
+                index: number;
+                delta: {
+                    [key: string]: unknown;
+                };
+                finish_reason?: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+            usage?: components["schemas"]["ChatCompletionUsage"] | null;
+        };
+        /** @description The provider's count. Absent where it gives none; the usage of the key is then counted by the gateway. */
+        ChatCompletionUsage: {
+            prompt_tokens: number;
+            completion_tokens: number;
+            total_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        OpenAIModels: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["OpenAIModel"][];
+        };
+        OpenAIModel: {
+            id: string;
+            /** @constant */
+            object: "model";
+            /** @description 0: it is not known. */
+            created: number;
+            /** @description The family. */
+            owned_by: string;
+        };
+        OpenAIError: {
+            error: components["schemas"]["OpenAIErrorBody"];
+            limit_reached?: components["schemas"]["LimitReachedEvent"];
+        };
+        OpenAIErrorBody: {
+            /** @description What happened and what to do. */
+            message: string;
+            /** @description invalid_request_error, rate_limit_error or server_error. */
+            type: string;
+            /** @description The member of the request that is wrong, `messages[0].role`. */
+            param: string | null;
+            code: string | null;
+        };
         /**
-         * @description Server-Sent Events. The payload of a `data:` line is the JSON of DeltaEvent, ErrorEvent, JobEvent or
-         *     a whole AgentResponse, or plain text for deep search. The last line is `data: [DONE]`.
+         * @description Server-Sent Events. The payload of a `data:` line is the JSON of DeltaEvent, ErrorEvent, LimitReachedEvent, JobEvent,
+         *     Synthesis, VoiceFootprint or a whole AgentResponse or TaskResult, or plain text for deep search; in OpenAI's words it is that of
+         *     ChatCompletionChunk or OpenAIError. The last line is `data: [DONE]`, unless it is an OpenAIError.
          */
         EventStream: string;
         /** @description A piece of text. */
@@ -2724,6 +4197,22 @@ export interface components {
             /** @description The status that the call would have had. */
             status: number;
             detail: string;
+        };
+        /**
+         * @description The stream reached a limit of model tokens and ends; what came before is part of the answer and was counted. `[DONE]` follows.
+         *     In OpenAI's words it is a member of the OpenAIError that ends the stream.
+         */
+        LimitReachedEvent: {
+            /** @constant */
+            type: "limit_reached";
+            /** @description 429, the status that the call would have had. */
+            status: number;
+            detail: string;
+            /** @description The name of the limit in the headers, `key_tokens_per_minute`. */
+            limit: string;
+            usage: components["schemas"]["TokenUsage"];
+            /** @description Seconds until tokens are free again. */
+            reset_seconds: number;
         };
         /** @description An event of a job. `done` and `error` are final. */
         JobEvent: {
@@ -2781,6 +4270,7 @@ export interface components {
             [key: string]: unknown;
         };
         SkillEnrolled: {
+            backend?: components["schemas"]["ResultBackend"];
             /** @constant */
             status: "enrolled";
             /** @description The user_id. */
@@ -2792,6 +4282,7 @@ export interface components {
             dim: number;
         };
         SkillIdentified: {
+            backend?: components["schemas"]["ResultBackend"];
             /** @enum {string} */
             status: "match" | "no_match";
             /** @description Null when there is no match. */
@@ -2801,9 +4292,11 @@ export interface components {
             threshold: number;
         };
         SkillEnrolledList: {
+            backend?: components["schemas"]["ResultBackend"];
             enrolled: string[];
         };
         SkillDeleted: {
+            backend?: components["schemas"]["ResultBackend"];
             /** @enum {string} */
             status: "deleted" | "not_found";
             user_id: string;
@@ -2833,17 +4326,35 @@ export interface components {
         };
         DeepSearchRequest: {
             query: string;
-            /** @default en */
+            /**
+             * @description Code of the language to search and to write in.
+             * @default en
+             */
             language?: string;
-            /** @default 2048 */
+            /**
+             * @description Most tokens of the report.
+             * @default 2048
+             */
             max_tokens?: number;
         };
         SttStatus: {
             available: boolean;
             backend: components["schemas"]["Backend"];
+            /** @description Empty when the servers do not say. */
             languages: string[];
             /** @description Why it is not available. */
             detail: string | null;
+            upstreams: components["schemas"]["SttUpstream"][];
+        };
+        SttUpstream: {
+            id: string;
+            /** @enum {string} */
+            state: "up" | "probing" | "resting" | "down" | "open";
+            in_flight: number;
+            /** @description Class of the last failure, as in the fallbacks of a pool. Null when the last call went well. */
+            last_failure: string | null;
+            /** @description Until it is asked again, when it is `resting` or `open`. */
+            retry_after_seconds: number | null;
         };
         TranscribeForm: {
             /**
@@ -2856,10 +4367,13 @@ export interface components {
         };
         TranscribeRequest: {
             audio_base64: string;
-            /** @default auto */
+            /**
+             * @description A language tag, or `auto`.
+             * @default auto
+             */
             language?: string;
             /**
-             * @description Its ending tells the format.
+             * @description Its ending tells a format that the audio itself does not.
              * @default
              */
             filename?: string;
@@ -2885,16 +4399,33 @@ export interface components {
             language?: string;
         };
         Speech: {
+            /** @constant */
+            type: "audio";
             audio_b64: string;
             /** @enum {string} */
             format: "mp3" | "wav";
+            /** @description As it was given. */
             language: string;
+            /** @description Null for MP3. */
             duration_seconds: number | null;
+            backend: components["schemas"]["Backend"];
+        };
+        /** @description The one event of a stream of text_to_speech, what to send to `endpoint` for the audio. */
+        Synthesis: {
+            /** @constant */
+            type: "synthesis";
+            /** @constant */
+            endpoint: "/api/v1/synthesize";
+            text: string;
+            language: string;
             backend: components["schemas"]["Backend"];
         };
         VoiceRequest: {
             audio_base64: string;
-            /** @default wav */
+            /**
+             * @description Counts where the audio itself does not tell.
+             * @default wav
+             */
             format?: string;
             /** @default auto */
             language?: string;
@@ -2902,6 +4433,10 @@ export interface components {
         VoiceForm: {
             /** Format: binary */
             audio: string;
+            /** @default wav */
+            format?: string;
+            /** @default auto */
+            language?: string;
         };
         VoiceCharacteristics: {
             f0: components["schemas"]["PitchStatistics"];
@@ -2948,6 +4483,8 @@ export interface components {
             speaker_label?: string;
         };
         VoiceFootprint: {
+            /** @constant */
+            type: "voice_footprint";
             /** @enum {string} */
             action: "extract" | "register" | "identify";
             embedding: number[];
@@ -2968,21 +4505,45 @@ export interface components {
             /** @description Language code. */
             target: string;
         };
+        PublicTranslateRequest: {
+            text: string;
+            /**
+             * @description Language code, or `auto`.
+             * @default auto
+             */
+            source?: string;
+            /** @description Language code. */
+            target: string;
+        };
         Translation: {
             translated_text: string;
-            /** @description Language that was found or given. */
+            /** @description Language that was given or found; `und` if nobody could tell. */
             source: string;
             target: string;
             backend: components["schemas"]["Backend"];
+            via: components["schemas"]["Translator"];
         };
+        /**
+         * @description Who translates: a translation server, or a chat model that is told to.
+         * @enum {string}
+         */
+        Translator: "libretranslate" | "chat";
         LanguageList: {
             languages: components["schemas"]["Language"][];
             count: number;
         };
         Language: {
             code: string;
+            /** @description In English. */
             name: string;
-            /** @description Languages it can be translated to. */
+            /** @description Whether it can be translated now. */
+            available: boolean;
+            /**
+             * @description Who translates it, as in Translation; null if nobody does.
+             * @enum {string|null}
+             */
+            via: "libretranslate" | "chat" | null;
+            /** @description Languages it can be translated to; empty where a chat model translates, which may be asked for any. */
             targets: string[];
         };
         /** @description Left, top, right, bottom in pixels. */
@@ -3002,22 +4563,22 @@ export interface components {
         SpatialTask: "face" | "object_signature" | "person_reid";
         DepthRequest: {
             image_base64: string;
-            /** @description Detections to enrich. Without them, `task` says what to detect. */
-            detections?: ({
-                bbox: components["schemas"]["Box"];
-            } & {
-                [key: string]: unknown;
-            })[];
+            /** @description Detections to enrich. Without them, `task` says what to detect, where the server can detect. */
+            detections?: components["schemas"]["DepthDetection"][];
             /** @default face */
             task?: components["schemas"]["SpatialTask"];
             intrinsics?: components["schemas"]["Intrinsics"];
+        };
+        DepthDetection: {
+            bbox: components["schemas"]["Box"];
+        } & {
+            [key: string]: unknown;
         };
         DepthResult: {
             /** @description 16 bit, millimetres. */
             depth_map_b64: string;
             detections_3d: components["schemas"]["Detection3D"][];
-            /** @description What estimated the depth. */
-            backend: string;
+            backend: components["schemas"]["ResultBackend"];
             latency_ms: number;
         };
         Detection3D: {
@@ -3038,6 +4599,7 @@ export interface components {
             intrinsics?: components["schemas"]["Intrinsics"];
         };
         SpatialResult: {
+            backend?: components["schemas"]["ResultBackend"];
             subjects_in_radius: components["schemas"]["SubjectInRadius"][];
             total_detected: number;
             query_radius_m: number;
@@ -3066,7 +4628,10 @@ export interface components {
             total_points: number;
         };
         MulticamRequest: {
-            /** @description Scene of the calibration. */
+            /**
+             * @description Scene of the calibration.
+             * @default
+             */
             session_id?: string;
             /** @description Gallery to search. */
             org_id: string;
@@ -3089,6 +4654,7 @@ export interface components {
             image_base64: string;
         };
         MulticamResult: {
+            backend?: components["schemas"]["ResultBackend"];
             tracks: components["schemas"]["MulticamTrack"][];
             total_views: number;
             /** @description Persons seen by more than one camera. */
@@ -3112,7 +4678,7 @@ export interface components {
         TrackingFrame: {
             /** @description Seconds. */
             t: number;
-            /** @description The frame, when there are no detections. */
+            /** @description The frame. One without it needs detections. */
             image_base64?: string;
             detections?: components["schemas"]["TrackingDetection"][];
         };
@@ -3122,6 +4688,7 @@ export interface components {
             embedding?: number[];
         };
         TrackingResult: {
+            backend?: components["schemas"]["ResultBackend"];
             tracks: components["schemas"]["Track"][];
             total_frames: number;
             total_tracks: number;
@@ -3140,7 +4707,7 @@ export interface components {
         BiometricCall: {
             /**
              * @default biometrix
-             * @constant
+             * @enum {string}
              */
             family?: "biometrix";
             /** @default face */
@@ -3153,31 +4720,39 @@ export interface components {
             input_data: components["schemas"]["ImageInput"];
         };
         CompareRequest: components["schemas"]["BiometricCall"] & {
-            input_data: {
-                probe: components["schemas"]["ImageInput"];
-                reference: components["schemas"]["ImageInput"];
-            };
+            input_data: components["schemas"]["CompareInput"];
+        };
+        CompareInput: {
+            probe: components["schemas"]["ImageInput"];
+            reference: components["schemas"]["ImageInput"];
         };
         EnrollRequest: components["schemas"]["BiometricCall"] & {
-            input_data: {
-                org_id: string;
-                subject_id: string;
-                image_base64: string;
-            };
+            input_data: components["schemas"]["EnrollInput"];
+        };
+        EnrollInput: {
+            /** @description The gallery. */
+            org_id: string;
+            subject_id: string;
+            image_base64: string;
         };
         DeleteEnrollmentRequest: components["schemas"]["BiometricCall"] & {
-            input_data: {
-                org_id: string;
-                subject_id: string;
-            };
+            input_data: components["schemas"]["SubjectInput"];
+        };
+        SubjectInput: {
+            /** @description The gallery. */
+            org_id: string;
+            subject_id: string;
         };
         MatchRequest: components["schemas"]["BiometricCall"] & {
-            input_data: {
-                org_id: string;
-                image_base64: string;
-            };
+            input_data: components["schemas"]["MatchInput"];
+        };
+        MatchInput: {
+            /** @description The gallery. */
+            org_id: string;
+            image_base64: string;
         };
         DetectResult: {
+            backend?: components["schemas"]["ResultBackend"];
             detections: components["schemas"]["Detection"][];
             count: number;
         };
@@ -3189,16 +4764,19 @@ export interface components {
             [key: string]: unknown;
         };
         ExtractResult: {
+            backend?: components["schemas"]["ResultBackend"];
             embedding: number[];
             embedding_dim: number;
         };
         CompareResult: {
+            backend?: components["schemas"]["ResultBackend"];
             match: boolean;
             score: number;
             confidence: number;
             threshold: number;
         };
         IdentifyResult: {
+            backend?: components["schemas"]["ResultBackend"];
             matches: ({
                 id: string;
                 score: number;
@@ -3209,6 +4787,7 @@ export interface components {
             total_matches: number;
         };
         EnrollResult: {
+            backend?: components["schemas"]["ResultBackend"];
             /** @constant */
             status: "enrolled";
             org_id: string;
@@ -3216,11 +4795,13 @@ export interface components {
             embedding_dim: number;
         };
         DeleteEnrollmentResult: {
+            backend?: components["schemas"]["ResultBackend"];
             deleted: boolean;
             org_id: string;
             subject_id: string;
         };
         MatchResult: {
+            backend?: components["schemas"]["ResultBackend"];
             matched: boolean;
             /** @description Null when nobody matches. */
             subject_id: string | null;
@@ -3427,6 +5008,73 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description An error as OpenAI's API gives it. A request that violates its schema is 400 and names the member. */
+        OpenAIError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "temperature: Input should be less than or equal to 2.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "temperature",
+                 *         "code": "less_than_equal"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["OpenAIError"];
+            };
+        };
+        /** @description A rate limit or quota is used up. */
+        OpenAITooManyRequests: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "Rate limit reached: this key may make 30 calls per minute. The next call is possible in 41 s.",
+                 *         "type": "rate_limit_error",
+                 *         "param": null,
+                 *         "code": "rate_limit_exceeded"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["OpenAIError"];
+            };
+        };
+        /** @description Not configured, or not able to answer now. The message names the setting or the reason. */
+        OpenAIUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "No upstream is configured for Nova.",
+                 *         "type": "server_error",
+                 *         "param": null,
+                 *         "code": "unavailable"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["OpenAIError"];
+            };
+        };
         /**
          * @description Any other error: 405 when the path exists and the method does not (with an Allow header), 408 when
          *     the request came too slowly, 413 when the body and 431 when the header is too large, 500 when we
@@ -3464,6 +5112,34 @@ export interface components {
          */
         KeyId: string;
         /**
+         * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+         *     and has a `receipt` that names them and those that are missing.
+         * @example nodes
+         */
+        Wait: "none" | "nodes";
+        /**
+         * @description Makes a repetition safe: within 24 hours the same request under the same key makes nothing new and is answered as the
+         *     first one was; another request is 409, as is a repetition after the value it made was replaced or revoked. 1000 a
+         *     day at most (429).
+         * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+         */
+        IdempotencyKey: string;
+        /**
+         * @description Makes the call happen once, on whichever node: within 24 hours the same body under the same key is answered as the
+         *     first call was, whole or as the same events, with `Idempotency-Replayed: true`, and costs nothing. While the first call
+         *     runs, others wait for it. Another body is 409. Keys are the app's, or the Darwin token's.
+         *
+         *     Only a call that ended well is replayed; any other frees the key, and the next request makes the call anew. If its node
+         *     dies, that is after 15 seconds. A stream that waited for a call that did not end well ends with an error event of status
+         *     503. An answer over 1 MiB is not kept, nor any beyond 64 MiB of an app within 24 hours: the repetition is 409 and not made
+         *     again. An app has 10000 keys within 24 hours at most (429). While keys cannot be checked, calls with the header are 503,
+         *     and those without it are answered. An answer leaves after at most 5 seconds also when it could not be kept.
+         *
+         *     Printable ASCII. More than one header is 400, an empty or longer one 422.
+         * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+         */
+        CallIdempotencyKey: string;
+        /**
          * @description The invite.
          * @example inv_8d3j5s7v
          */
@@ -3473,6 +5149,15 @@ export interface components {
          * @example dev_9k5t2b6n
          */
         DevId: string;
+        /**
+         * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+         *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+         *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+         *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+         *     answer it with 400.
+         * @example 1
+         */
+        DryRun: string;
         /**
          * @description Declared for compatibility. It has no type, is accepted with any value and never enforced; the input is the body.
          * @example
@@ -3497,10 +5182,10 @@ export interface components {
          */
         "X-Modelgate-Backend": components["schemas"]["Backend"];
         /**
-         * @description How the limit was counted. `exact` over all nodes; `node` on this node alone.
-         * @example exact
+         * @description Who counted the call. `ledger` is the rate-limit ledger, exact over all nodes of the cluster.
+         * @example ledger
          */
-        "X-Limit-Mode": "exact" | "node";
+        "X-Limit-Mode": "ledger";
         /**
          * @description The limit that is nearest to its end, with what remains (r) and the seconds until more is free (t).
          * @example "key_per_minute";r=12;t=41
@@ -3526,6 +5211,11 @@ export interface components {
          * @example 41
          */
         "X-RateLimit-Reset": number;
+        /**
+         * @description Sent when this is the answer of an earlier call with the same Idempotency-Key. It has cost nothing, and has no headers about limits.
+         * @example true
+         */
+        "Idempotency-Replayed": true;
         /**
          * @description Seconds to wait before trying again.
          * @example 41
@@ -3643,7 +5333,6 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            501: components["responses"]["NotImplemented"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -3672,8 +5361,15 @@ export interface operations {
                     "*/*": string;
                 };
             };
+            /** @description The copy that `If-None-Match` names is current. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             404: components["responses"]["NotFound"];
-            501: components["responses"]["NotImplemented"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -3821,7 +5517,6 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -3857,7 +5552,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -3897,6 +5592,7 @@ export interface operations {
                      *         "id": "dev_4m2p8c1k",
                      *         "name": "Ada Lovelace",
                      *         "email": "ada@example.com",
+                     *         "email_verified": false,
                      *         "plan": "free",
                      *         "org_id": null,
                      *         "created_at": "2026-01-05T09:30:00Z"
@@ -3949,6 +5645,7 @@ export interface operations {
                      *         "id": "dev_4m2p8c1k",
                      *         "name": "Ada Lovelace",
                      *         "email": "ada@example.com",
+                     *         "email_verified": false,
                      *         "plan": "free",
                      *         "org_id": null,
                      *         "created_at": "2026-01-05T09:30:00Z"
@@ -3956,6 +5653,22 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description The password is right, and a second factor is on. POST /dev/auth/login/totp goes on. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "eyJhbGciOiJFZERTQSJ9.EXAMPLE.EXAMPLE",
+                     *       "expires_in": 300
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoginChallenge"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -4000,6 +5713,7 @@ export interface operations {
                      *         "id": "dev_4m2p8c1k",
                      *         "name": "Ada Lovelace",
                      *         "email": "ada@example.com",
+                     *         "email_verified": false,
                      *         "plan": "free",
                      *         "org_id": null,
                      *         "created_at": "2026-01-05T09:30:00Z"
@@ -4009,12 +5723,28 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            /** @description A second factor is on. POST /dev/auth/login/totp goes on. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "eyJhbGciOiJFZERTQSJ9.EXAMPLE.EXAMPLE",
+                     *       "expires_in": 300
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoginChallenge"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -4037,7 +5767,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "client_id": null
+                     *       "client_id": null,
+                     *       "nonce": null
                      *     }
                      */
                     "application/json": components["schemas"]["GoogleClientID"];
@@ -4067,12 +5798,815 @@ export interface operations {
                      *       "id": "dev_4m2p8c1k",
                      *       "name": "Ada Lovelace",
                      *       "email": "ada@example.com",
+                     *       "email_verified": false,
                      *       "plan": "free",
                      *       "org_id": null,
                      *       "created_at": "2026-01-05T09:30:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Developer"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    loginTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "challenge": "eyJhbGciOiJFZERTQSJ9.EXAMPLE.EXAMPLE",
+                 *       "code": "123456"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoginTOTPRequest"];
+            };
+        };
+        responses: {
+            /** @description Signed in. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFZERTQSJ9.EXAMPLE.EXAMPLE",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 43200,
+                     *       "developer": {
+                     *         "id": "dev_4m2p8c1k",
+                     *         "name": "Ada Lovelace",
+                     *         "email": "ada@example.com",
+                     *         "email_verified": false,
+                     *         "plan": "free",
+                     *         "org_id": null,
+                     *         "created_at": "2026-01-05T09:30:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    totpState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the second factor. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enabled": true,
+                     *       "recovery_codes_left": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TOTPState"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TOTPRequest"];
+            };
+        };
+        responses: {
+            /** @description The secret, for an authenticator app. It is shown here only. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+                     *       "otpauth_url": "otpauth://totp/Modelgate:ada@example.com?issuer=Modelgate&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TOTPEnrolment"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "123456"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TOTPConfirmRequest"];
+            };
+        };
+        responses: {
+            /** @description The second factor is on. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enabled": true,
+                     *       "recovery_codes": [
+                     *         "abcd-efgh-ijkl-mnop"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TOTPConfirmed"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    disableTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery",
+                 *       "code": "123456"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TOTPDisableRequest"];
+            };
+        };
+        responses: {
+            /** @description The second factor is off. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enabled": false,
+                     *       "recovery_codes_left": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TOTPState"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    refresh: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session goes on, with a new access token and a new cookie. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFZERTQSJ9.EXAMPLE.EXAMPLE",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 43200,
+                     *       "developer": {
+                     *         "id": "dev_4m2p8c1k",
+                     *         "name": "Ada Lovelace",
+                     *         "email": "ada@example.com",
+                     *         "email_verified": false,
+                     *         "plan": "free",
+                     *         "org_id": null,
+                     *         "created_at": "2026-01-05T09:30:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ended": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsEnded"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "session_id": "ses_7h3k9q2m",
+                     *           "current": true,
+                     *           "address": "192.0.2.7",
+                     *           "user_agent": "Mozilla/5.0",
+                     *           "created_at": "2026-01-05T09:30:00Z",
+                     *           "renewed_at": null,
+                     *           "expires_at": "2026-01-19T09:30:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many sessions have ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ended": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsEnded"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Session id.
+                 * @example ses_7h3k9q2m
+                 */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ended": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsEnded"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    verifyEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "kQ3rX8vT1nB6mZ0pY4wL7sD2fG5hJ9cA1eR8uI3oK6M"
+                 *     }
+                 */
+                "application/json": components["schemas"]["VerifyEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description The address is confirmed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "verified": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EmailVerified"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    sendVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail is on its way. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sent": true,
+                     *       "to": "ada@example.com"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["VerificationSent"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    forgotPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ForgotPasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description If the address has an account, a mail is on its way. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MailAccepted"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "kQ3rX8vT1nB6mZ0pY4wL7sD2fG5hJ9cA1eR8uI3oK6M",
+                 *       "password": "a much longer password"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetPasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description The password is changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasswordReset"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery",
+                 *       "new_password": "a much longer password"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangePasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description The password is changed; how many other sessions have ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ended": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsEnded"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "developer": {
+                     *         "id": "dev_2k9f7m1q",
+                     *         "name": "Ada Lovelace",
+                     *         "email": "ada@example.com",
+                     *         "email_verified": true,
+                     *         "plan": "free",
+                     *         "org_id": null,
+                     *         "created_at": "2026-01-05T09:30:00Z"
+                     *       },
+                     *       "deletion_requested_at": null,
+                     *       "delete_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    deleteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description The removal is scheduled; a second time, as it was. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "developer": {
+                     *         "id": "dev_2k9f7m1q",
+                     *         "name": "Ada Lovelace",
+                     *         "email": "ada@example.com",
+                     *         "email_verified": true,
+                     *         "plan": "free",
+                     *         "org_id": null,
+                     *         "created_at": "2026-01-05T09:30:00Z"
+                     *       },
+                     *       "deletion_requested_at": "2026-02-01T12:00:00Z",
+                     *       "delete_at": "2026-02-08T12:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    restoreAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account stays. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "developer": {
+                     *         "id": "dev_2k9f7m1q",
+                     *         "name": "Ada Lovelace",
+                     *         "email": "ada@example.com",
+                     *         "email_verified": true,
+                     *         "plan": "free",
+                     *         "org_id": null,
+                     *         "created_at": "2026-01-05T09:30:00Z"
+                     *       },
+                     *       "deletion_requested_at": null,
+                     *       "delete_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    exportAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account": {
+                     *         "developer": {
+                     *           "id": "dev_2k9f7m1q",
+                     *           "name": "Ada Lovelace",
+                     *           "email": "ada@example.com",
+                     *           "email_verified": true,
+                     *           "plan": "free",
+                     *           "org_id": null,
+                     *           "created_at": "2026-01-05T09:30:00Z"
+                     *         },
+                     *         "deletion_requested_at": null,
+                     *         "delete_at": null
+                     *       },
+                     *       "exported_at": "2026-02-01T12:00:00Z",
+                     *       "complete": true,
+                     *       "google_linked": false,
+                     *       "second_factor": {
+                     *         "enabled": false,
+                     *         "recovery_codes_left": 0
+                     *       },
+                     *       "sessions": [],
+                     *       "apps": [],
+                     *       "darwin_tokens": [],
+                     *       "key_reads": [
+                     *         {
+                     *           "key_id": "key_5d8s1z0x",
+                     *           "at": "2026-01-06T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "usage": [
+                     *         {
+                     *           "day": "2026-01-06",
+                     *           "app_id": "app_8h2j4k6l",
+                     *           "key_id": "key_5d8s1z0x",
+                     *           "model": "Darwin",
+                     *           "task": "conversation",
+                     *           "status": 200,
+                     *           "calls": 12,
+                     *           "errors": 0,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2100
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountExport"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -4184,6 +6718,12 @@ export interface operations {
                      *       "apps": {
                      *         "limit": 2,
                      *         "used": 1
+                     *       },
+                     *       "tokens_per_minute": {
+                     *         "limit": null
+                     *       },
+                     *       "in_flight": {
+                     *         "limit": 10
                      *       }
                      *     }
                      */
@@ -4217,6 +6757,7 @@ export interface operations {
                      *       "apps": [
                      *         {
                      *           "app_id": "app_7q2v9x3d",
+                     *           "org_id": null,
                      *           "name": "Support bot",
                      *           "description": "Answers tickets.",
                      *           "environment": "test",
@@ -4282,6 +6823,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "app_id": "app_7q2v9x3d",
+                     *       "org_id": null,
                      *       "name": "Support bot",
                      *       "description": "Answers tickets.",
                      *       "environment": "test",
@@ -4303,6 +6845,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
@@ -4335,6 +6878,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "app_id": "app_7q2v9x3d",
+                     *       "org_id": null,
                      *       "name": "Support bot",
                      *       "description": "Answers tickets.",
                      *       "environment": "test",
@@ -4357,7 +6901,8 @@ export interface operations {
                      *           "status": "active",
                      *           "created_at": "2026-01-05T09:32:00Z",
                      *           "last_used_at": "2026-01-05T10:02:00Z",
-                     *           "revoked_at": null
+                     *           "revoked_at": null,
+                     *           "previous_expires_at": null
                      *         }
                      *       ]
                      *     }
@@ -4374,7 +6919,14 @@ export interface operations {
     };
     updateApp: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
             header?: never;
             path: {
                 /**
@@ -4407,6 +6959,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "app_id": "app_7q2v9x3d",
+                     *       "org_id": null,
                      *       "name": "Support bot",
                      *       "description": "Answers tickets.",
                      *       "environment": "test",
@@ -4416,14 +6969,15 @@ export interface operations {
                      *       "tasks": [
                      *         "conversation"
                      *       ],
-                     *       "rate_limit": 100,
+                     *       "rate_limit": 200,
                      *       "active": true,
                      *       "expires_at": null,
                      *       "created_at": "2026-01-05T09:31:00Z",
-                     *       "updated_at": "2026-01-05T09:31:00Z"
+                     *       "updated_at": "2026-01-05T09:40:00Z",
+                     *       "config_version": 410
                      *     }
                      */
-                    "application/json": components["schemas"]["App"];
+                    "application/json": components["schemas"]["AppUpdated"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -4437,7 +6991,14 @@ export interface operations {
     };
     deleteApp: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
             header?: never;
             path: {
                 /**
@@ -4469,6 +7030,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4476,8 +7038,23 @@ export interface operations {
     };
     createKey: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
+            header?: {
+                /**
+                 * @description Makes a repetition safe: within 24 hours the same request under the same key makes nothing new and is answered as the
+                 *     first one was; another request is 409, as is a repetition after the value it made was replaced or revoked. 1000 a
+                 *     day at most (429).
+                 * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description The app. One that is not the caller's is 404.
@@ -4504,6 +7081,7 @@ export interface operations {
                      *       "key": "svc_test_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleEXAMPLE9fQ2",
                      *       "hint": "svc_test_…9fQ2",
                      *       "created_at": "2026-01-05T09:32:00Z",
+                     *       "previous_expires_at": null,
                      *       "config_version": 409
                      *     }
                      */
@@ -4513,6 +7091,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4520,7 +7100,14 @@ export interface operations {
     };
     revokeKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
             header?: never;
             path: {
                 /**
@@ -4551,7 +7138,18 @@ export interface operations {
                      *       "app_id": "app_7q2v9x3d",
                      *       "status": "revoked",
                      *       "revoked_at": "2026-01-05T11:00:00Z",
-                     *       "config_version": 411
+                     *       "config_version": 411,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 411,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["KeyRevoked"];
@@ -4559,6 +7157,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4566,8 +7165,23 @@ export interface operations {
     };
     regenerateKey: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
+            header?: {
+                /**
+                 * @description Makes a repetition safe: within 24 hours the same request under the same key makes nothing new and is answered as the
+                 *     first one was; another request is 409, as is a repetition after the value it made was replaced or revoked. 1000 a
+                 *     day at most (429).
+                 * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description The app. One that is not the caller's is 404.
@@ -4582,7 +7196,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "grace": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegenerateKeyRequest"];
+            };
+        };
         responses: {
             /** @description The key with its new value. Sent with `Cache-Control: no-store`. */
             200: {
@@ -4599,7 +7222,8 @@ export interface operations {
                      *       "key": "svc_test_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleEXAMPLE9fQ2",
                      *       "hint": "svc_test_…9fQ2",
                      *       "created_at": "2026-01-05T09:32:00Z",
-                     *       "config_version": 409
+                     *       "previous_expires_at": "2026-01-06T09:32:00Z",
+                     *       "config_version": 410
                      *     }
                      */
                     "application/json": components["schemas"]["NewKey"];
@@ -4608,6 +7232,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4621,6 +7247,18 @@ export interface operations {
                  * @example 30
                  */
                 days?: number;
+                /**
+                 * @description Length of the points. Without it hours up to 3 days, else days. Minutes are for up to 3 days and hours for up to 90; a
+                 *     point is as many of them as it takes to have at most 400 points, see step_seconds.
+                 * @example day
+                 */
+                bucket?: "minute" | "hour" | "day";
+                /**
+                 * @description Time zone by name, UTC without it. The days of the answer are its days; in a zone that is not whole hours from UTC an hour
+                 *     belongs to the day it begins in. Quotas and invoices go by UTC days.
+                 * @example Europe/Berlin
+                 */
+                tz?: string;
             };
             header?: never;
             path: {
@@ -4634,7 +7272,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Totals, a series over time and the same counters by key, model, task and status. */
+            /** @description Totals, a series over time and the same counters by key, model, task, status and source of the counts. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4645,11 +7283,28 @@ export interface operations {
                      * @example {
                      *       "app_id": "app_7q2v9x3d",
                      *       "days": 30,
+                     *       "bucket": "day",
+                     *       "step_seconds": 86400,
+                     *       "time_zone": "UTC",
                      *       "totals": {
                      *         "calls": 12,
                      *         "errors": 1,
                      *         "tokens_in": 340,
                      *         "tokens_out": 2210
+                     *       },
+                     *       "ttft_ms": {
+                     *         "calls": 10,
+                     *         "p50": 180,
+                     *         "p90": 260,
+                     *         "p95": 300,
+                     *         "p99": 410
+                     *       },
+                     *       "took_ms": {
+                     *         "calls": 10,
+                     *         "p50": 900,
+                     *         "p90": 1700,
+                     *         "p95": 2100,
+                     *         "p99": 3000
                      *       },
                      *       "series": [
                      *         {
@@ -4657,7 +7312,21 @@ export interface operations {
                      *           "calls": 12,
                      *           "errors": 1,
                      *           "tokens_in": 340,
-                     *           "tokens_out": 2210
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
                      *         }
                      *       ],
                      *       "by_key": [
@@ -4666,7 +7335,21 @@ export interface operations {
                      *           "calls": 12,
                      *           "errors": 1,
                      *           "tokens_in": 340,
-                     *           "tokens_out": 2210
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
                      *         }
                      *       ],
                      *       "by_model": [
@@ -4675,7 +7358,21 @@ export interface operations {
                      *           "calls": 12,
                      *           "errors": 1,
                      *           "tokens_in": 340,
-                     *           "tokens_out": 2210
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
                      *         }
                      *       ],
                      *       "by_task": [
@@ -4684,19 +7381,84 @@ export interface operations {
                      *           "calls": 12,
                      *           "errors": 1,
                      *           "tokens_in": 340,
-                     *           "tokens_out": 2210
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
                      *         }
                      *       ],
                      *       "by_status": [
                      *         {
                      *           "status": 200,
+                     *           "ends": {
+                     *             "done": 10,
+                     *             "client_gone": 1
+                     *           },
+                     *           "calls": 11,
+                     *           "errors": 0,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         },
+                     *         {
+                     *           "status": 502,
+                     *           "ends": {
+                     *             "failed": 1
+                     *           },
+                     *           "calls": 1,
+                     *           "errors": 1,
+                     *           "tokens_in": 0,
+                     *           "tokens_out": 0,
+                     *           "ttft_ms": {
+                     *             "calls": 0,
+                     *             "p50": 0,
+                     *             "p90": 0,
+                     *             "p95": 0,
+                     *             "p99": 0
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 0,
+                     *             "p50": 0,
+                     *             "p90": 0,
+                     *             "p95": 0,
+                     *             "p99": 0
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_source": [
+                     *         {
+                     *           "source": "provider",
                      *           "calls": 11,
                      *           "errors": 0,
                      *           "tokens_in": 340,
                      *           "tokens_out": 2210
                      *         },
                      *         {
-                     *           "status": 502,
+                     *           "source": "none",
                      *           "calls": 1,
                      *           "errors": 1,
                      *           "tokens_in": 0,
@@ -4707,10 +7469,391 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AppUsage"];
+                    /**
+                     * @example part,name,calls,errors,tokens_in,tokens_out,ttft_p50_ms,ttft_p95_ms,took_p50_ms,took_p95_ms
+                     *     total,,12,1,340,2210,180,300,900,2100
+                     */
+                    "text/csv": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    listRequests: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Calls of this key.
+                 * @example 018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11
+                 */
+                key_id?: string;
+                /**
+                 * @description Class of the HTTP status.
+                 * @example 5xx
+                 */
+                status?: "2xx" | "4xx" | "5xx";
+                /**
+                 * @description Calls of this model.
+                 * @example Darwin
+                 */
+                model?: string;
+                /**
+                 * @description Not before this time.
+                 * @example 2026-01-05T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Before this time.
+                 * @example 2026-01-06T00:00:00Z
+                 */
+                to?: string;
+                /**
+                 * @description `next_cursor` of the page before.
+                 * @example 1767607198002000-01KE9X2M5Q3R8T1V7W4Y
+                 */
+                cursor?: string;
+                /**
+                 * @description Most entries in the answer.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The app. One that is not the caller's is 404.
+                 * @example app_7q2v9x3d
+                 */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "01KE9X2M5Q3R8T1V7W4Z",
+                     *           "at": "2026-01-05T10:00:00.123Z",
+                     *           "key_id": "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11",
+                     *           "hint": "svc_live_…x7Qz",
+                     *           "endpoint": "agent",
+                     *           "task": "conversation",
+                     *           "model": "Darwin",
+                     *           "status": 200,
+                     *           "end": "done",
+                     *           "ttft_ms": 182,
+                     *           "took_ms": 941,
+                     *           "tokens_in": 14,
+                     *           "tokens_out": 87,
+                     *           "source": "provider"
+                     *         },
+                     *         {
+                     *           "id": "01KE9X2M5Q3R8T1V7W4Y",
+                     *           "at": "2026-01-05T09:59:58.002Z",
+                     *           "key_id": "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11",
+                     *           "hint": "svc_live_…x7Qz",
+                     *           "endpoint": "agent",
+                     *           "task": "conversation",
+                     *           "model": "Darwin",
+                     *           "status": 502,
+                     *           "end": "failed",
+                     *           "ttft_ms": null,
+                     *           "took_ms": 37,
+                     *           "tokens_in": 0,
+                     *           "tokens_out": 0,
+                     *           "source": "none"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "1767607198002000-01KE9X2M5Q3R8T1V7W4Y",
+                     *       "kept_days": 3,
+                     *       "left_out": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestPage"];
+                    /**
+                     * @example id,at,key_id,hint,endpoint,task,model,status,end,ttft_ms,took_ms,tokens_in,tokens_out,source
+                     *     01KE9X2M5Q3R8T1V7W4Z,2026-01-05T10:00:00.123Z,018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11,svc_live_…x7Qz,agent,conversation,Darwin,200,done,182,941,14,87,provider
+                     */
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    accountUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many days back, today included.
+                 * @example 30
+                 */
+                days?: number;
+                /**
+                 * @description Length of the points. Without it hours up to 3 days, else days. Minutes are for up to 3 days and hours for up to 90; a
+                 *     point is as many of them as it takes to have at most 400 points, see step_seconds.
+                 * @example day
+                 */
+                bucket?: "minute" | "hour" | "day";
+                /**
+                 * @description Time zone by name, UTC without it. The days of the answer are its days; in a zone that is not whole hours from UTC an hour
+                 *     belongs to the day it begins in. Quotas and invoices go by UTC days.
+                 * @example Europe/Berlin
+                 */
+                tz?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Totals, a series over time and the same counters by app, key, model, task, status and source of the counts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "by_app": [
+                     *         {
+                     *           "app_id": "app_7q2v9x3d",
+                     *           "calls": 12,
+                     *           "errors": 1,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "days": 30,
+                     *       "bucket": "day",
+                     *       "step_seconds": 86400,
+                     *       "time_zone": "UTC",
+                     *       "totals": {
+                     *         "calls": 12,
+                     *         "errors": 1,
+                     *         "tokens_in": 340,
+                     *         "tokens_out": 2210
+                     *       },
+                     *       "ttft_ms": {
+                     *         "calls": 10,
+                     *         "p50": 180,
+                     *         "p90": 260,
+                     *         "p95": 300,
+                     *         "p99": 410
+                     *       },
+                     *       "took_ms": {
+                     *         "calls": 10,
+                     *         "p50": 900,
+                     *         "p90": 1700,
+                     *         "p95": 2100,
+                     *         "p99": 3000
+                     *       },
+                     *       "series": [
+                     *         {
+                     *           "at": "2026-01-05T00:00:00Z",
+                     *           "calls": 12,
+                     *           "errors": 1,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_key": [
+                     *         {
+                     *           "key_id": "key_2c8r5t1w",
+                     *           "calls": 12,
+                     *           "errors": 1,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_model": [
+                     *         {
+                     *           "model": "Darwin",
+                     *           "calls": 12,
+                     *           "errors": 1,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_task": [
+                     *         {
+                     *           "task": "conversation",
+                     *           "calls": 12,
+                     *           "errors": 1,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_status": [
+                     *         {
+                     *           "status": 200,
+                     *           "ends": {
+                     *             "done": 10,
+                     *             "client_gone": 1
+                     *           },
+                     *           "calls": 11,
+                     *           "errors": 0,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210,
+                     *           "ttft_ms": {
+                     *             "calls": 10,
+                     *             "p50": 180,
+                     *             "p90": 260,
+                     *             "p95": 300,
+                     *             "p99": 410
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 10,
+                     *             "p50": 900,
+                     *             "p90": 1700,
+                     *             "p95": 2100,
+                     *             "p99": 3000
+                     *           }
+                     *         },
+                     *         {
+                     *           "status": 502,
+                     *           "ends": {
+                     *             "failed": 1
+                     *           },
+                     *           "calls": 1,
+                     *           "errors": 1,
+                     *           "tokens_in": 0,
+                     *           "tokens_out": 0,
+                     *           "ttft_ms": {
+                     *             "calls": 0,
+                     *             "p50": 0,
+                     *             "p90": 0,
+                     *             "p95": 0,
+                     *             "p99": 0
+                     *           },
+                     *           "took_ms": {
+                     *             "calls": 0,
+                     *             "p50": 0,
+                     *             "p90": 0,
+                     *             "p95": 0,
+                     *             "p99": 0
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_source": [
+                     *         {
+                     *           "source": "provider",
+                     *           "calls": 11,
+                     *           "errors": 0,
+                     *           "tokens_in": 340,
+                     *           "tokens_out": 2210
+                     *         },
+                     *         {
+                     *           "source": "none",
+                     *           "calls": 1,
+                     *           "errors": 1,
+                     *           "tokens_in": 0,
+                     *           "tokens_out": 0
+                     *         }
+                     *       ],
+                     *       "drift": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountUsage"];
+                    /**
+                     * @example part,name,calls,errors,tokens_in,tokens_out,ttft_p50_ms,ttft_p95_ms,took_p50_ms,took_p95_ms
+                     *     total,,12,1,340,2210,180,300,900,2100
+                     */
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -4770,8 +7913,23 @@ export interface operations {
     };
     createDarwinToken: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
+            header?: {
+                /**
+                 * @description Makes a repetition safe: within 24 hours the same request under the same key makes nothing new and is answered as the
+                 *     first one was; another request is 409, as is a repetition after the value it made was replaced or revoked. 1000 a
+                 *     day at most (429).
+                 * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4826,6 +7984,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
@@ -4835,7 +7994,14 @@ export interface operations {
     };
     revokeDarwinToken: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
+                 *     and has a `receipt` that names them and those that are missing.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
             header?: never;
             path: {
                 /**
@@ -4868,6 +8034,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4923,10 +8090,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -4974,10 +8141,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5021,13 +8188,14 @@ export interface operations {
                     "text/event-stream": components["schemas"]["EventStream"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5075,13 +8243,14 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5145,12 +8314,14 @@ export interface operations {
                     "application/json": components["schemas"]["DetectResult"] | components["schemas"]["ExtractResult"] | components["schemas"]["CompareResult"] | components["schemas"]["IdentifyResult"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5207,19 +8378,21 @@ export interface operations {
                      *           "distance_m": 1.62
                      *         }
                      *       ],
-                     *       "backend": "upstream",
+                     *       "backend": "upstream:biometrix",
                      *       "latency_ms": 41.5
                      *     }
                      */
                     "application/json": components["schemas"]["DepthResult"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5276,12 +8449,14 @@ export interface operations {
                     "application/json": components["schemas"]["SpatialResult"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5361,11 +8536,10 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
-            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5442,13 +8616,14 @@ export interface operations {
                     "application/json": components["schemas"]["MulticamResult"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5531,7 +8706,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5590,6 +8764,11 @@ export interface operations {
                      *               "interval": "month",
                      *               "amount": 4900,
                      *               "currency": "usd"
+                     *             },
+                     *             {
+                     *               "interval": "year",
+                     *               "amount": 49000,
+                     *               "currency": "usd"
                      *             }
                      *           ]
                      *         }
@@ -5599,15 +8778,18 @@ export interface operations {
                     "application/json": components["schemas"]["BillingConfig"];
                 };
             };
-            429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
-            503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
     billingCheckout: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5642,11 +8824,10 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
-            429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5699,14 +8880,19 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             413: components["responses"]["TooLarge"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
     };
     billingPortal: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5730,9 +8916,9 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            422: components["responses"]["Validation"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -5774,9 +8960,469 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Validation"];
-            429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    billingState: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the account stands. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "plan": "pro",
+                     *       "subscription": {
+                     *         "plan": "pro",
+                     *         "interval": "month",
+                     *         "status": "active",
+                     *         "period_end": "2026-02-05T09:30:00Z",
+                     *         "cancel_at_period_end": false,
+                     *         "next_amount": 4900,
+                     *         "currency": "usd",
+                     *         "payment_method": "visa 4242",
+                     *         "grace_ends_at": null
+                     *       },
+                     *       "disputed_at": null,
+                     *       "over_limit": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BillingState"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    changePlan: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "plan": "pro",
+                 *       "interval": "month"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangePlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Change the plan of the subscription. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "plan": "pro",
+                     *       "subscription": {
+                     *         "plan": "pro",
+                     *         "interval": "month",
+                     *         "status": "active",
+                     *         "period_end": "2026-02-05T09:30:00Z",
+                     *         "cancel_at_period_end": false,
+                     *         "next_amount": 4900,
+                     *         "currency": "usd",
+                     *         "payment_method": "visa 4242",
+                     *         "grace_ends_at": null
+                     *       },
+                     *       "disputed_at": null,
+                     *       "over_limit": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BillingState"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    previewPlan: {
+        parameters: {
+            query: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+                /**
+                 * @description The plan to change to.
+                 * @example pro
+                 */
+                plan: "starter" | "pro" | "enterprise";
+                /**
+                 * @description How often to be charged.
+                 * @example month
+                 */
+                interval?: "month" | "year";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a change of plan would cost. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "due_now": 2996,
+                     *       "currency": "usd",
+                     *       "lines": [
+                     *         {
+                     *           "description": "Unused time on Modelgate Starter",
+                     *           "amount": -1898,
+                     *           "proration": true
+                     *         },
+                     *         {
+                     *           "description": "Remaining time on Modelgate Pro",
+                     *           "amount": 4894,
+                     *           "proration": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BillingPreview"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    listInvoices: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Invoices of the account. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "invoices": [
+                     *         {
+                     *           "invoice_id": "in_1a2b3c",
+                     *           "number": "MG-0001",
+                     *           "status": "paid",
+                     *           "amount": 4900,
+                     *           "currency": "usd",
+                     *           "created_at": "2026-01-05T09:30:00Z",
+                     *           "url": "https://pay.example.com/invoice/in_1a2b3c"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvoiceList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    keepApps: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app_ids": [
+                 *         "app_7q2v9x3d",
+                 *         "app_8r3w0y4e"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["KeepAppsRequest"];
+            };
+        };
+        responses: {
+            /** @description Choose the apps that stay. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "plan": "free",
+                     *       "subscription": null,
+                     *       "disputed_at": null,
+                     *       "over_limit": {
+                     *         "allowed": 2,
+                     *         "suspend_at": "2026-01-12T09:30:00Z",
+                     *         "apps": [
+                     *           {
+                     *             "app_id": "app_7q2v9x3d",
+                     *             "name": "Shop",
+                     *             "stays": true,
+                     *             "suspended": false
+                     *           },
+                     *           {
+                     *             "app_id": "app_8r3w0y4e",
+                     *             "name": "Blog",
+                     *             "stays": true,
+                     *             "suspended": false
+                     *           },
+                     *           {
+                     *             "app_id": "app_9s4x1z5f",
+                     *             "name": "Toys",
+                     *             "stays": false,
+                     *             "suspended": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BillingState"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    alertSettings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "thresholds": [
+                     *         50,
+                     *         80,
+                     *         100
+                     *       ],
+                     *       "mail": true,
+                     *       "webhook_url": "https://example.com/modelgate",
+                     *       "webhook_secret": null,
+                     *       "deliveries": [
+                     *         {
+                     *           "id": "5f0c2a6e-8a55-4c1b-9a57-0d6a2a7a3a10",
+                     *           "day": "2026-01-05",
+                     *           "threshold": 50,
+                     *           "state": "waiting",
+                     *           "attempts": 2,
+                     *           "reason": "it answered 500",
+                     *           "created_at": "2026-01-05T10:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AlertSettings"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    setAlerts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "thresholds": [
+                 *         80,
+                 *         100
+                 *       ],
+                 *       "mail": false,
+                 *       "webhook_url": "https://example.com/modelgate"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertRequest"];
+            };
+        };
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "thresholds": [
+                     *         80,
+                     *         100
+                     *       ],
+                     *       "mail": false,
+                     *       "webhook_url": "https://example.com/modelgate",
+                     *       "webhook_secret": "mgwh_Zk1vbW9kZWxnYXRlLWV4YW1wbGUtc2VjcmV0LTAwMDE",
+                     *       "deliveries": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AlertSettings"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Validation"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    rotateAlertSecret: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "webhook_secret": "mgwh_Zk1vbW9kZWxnYXRlLWV4YW1wbGUtc2VjcmV0LTAwMDI"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AlertSecret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5801,6 +9447,7 @@ export interface operations {
                      * @example {
                      *       "org_id": "org_3f7k2m9p",
                      *       "name": "Analytical Engines",
+                     *       "plan": "enterprise",
                      *       "role": "owner",
                      *       "created_at": "2026-01-05T10:00:00Z",
                      *       "members": [
@@ -5830,7 +9477,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5864,6 +9510,7 @@ export interface operations {
                      * @example {
                      *       "org_id": "org_3f7k2m9p",
                      *       "name": "Analytical Engines",
+                     *       "plan": "enterprise",
                      *       "role": "owner",
                      *       "created_at": "2026-01-05T10:00:00Z",
                      *       "members": [
@@ -5896,7 +9543,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5930,6 +9576,7 @@ export interface operations {
                      * @example {
                      *       "org_id": "org_3f7k2m9p",
                      *       "name": "Analytical Engines",
+                     *       "plan": "enterprise",
                      *       "role": "owner",
                      *       "created_at": "2026-01-05T10:00:00Z",
                      *       "members": [
@@ -5962,7 +9609,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5994,7 +9640,6 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6027,7 +9672,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -6074,7 +9718,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6124,7 +9767,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6164,7 +9806,7 @@ export interface operations {
                      *       "created_at": "2026-01-05T10:05:00Z",
                      *       "expires_at": "2026-01-12T10:05:00Z",
                      *       "email_sent": false,
-                     *       "link": "http://localhost:8080/dev/invite/inv_8d3j5s7v"
+                     *       "link": "http://localhost:8080/dev/#/invite?token=inv_8d3j5s7v"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteSent"];
@@ -6177,7 +9819,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6218,7 +9859,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6254,7 +9894,7 @@ export interface operations {
                      *       "created_at": "2026-01-05T10:05:00Z",
                      *       "expires_at": "2026-01-12T10:05:00Z",
                      *       "email_sent": false,
-                     *       "link": "http://localhost:8080/dev/invite/inv_8d3j5s7v"
+                     *       "link": "http://localhost:8080/dev/#/invite?token=inv_8d3j5s7v"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteSent"];
@@ -6265,7 +9905,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6306,7 +9945,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6361,7 +9999,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6404,7 +10041,6 @@ export interface operations {
             };
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6453,7 +10089,158 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose log.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+                /**
+                 * @description Id of the developer who did it.
+                 * @example dev_4m2p8c1k
+                 */
+                actor?: string;
+                /**
+                 * @description Operation id.
+                 * @example revokeKey
+                 */
+                operation?: string;
+                /**
+                 * @description What was changed, as in the records.
+                 * @example key
+                 */
+                kind?: string;
+                /**
+                 * @description Id of what was changed.
+                 * @example key_2c8r5t1w
+                 */
+                target?: string;
+                /**
+                 * @description Not before this time.
+                 * @example 2026-01-05T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Before this time.
+                 * @example 2026-01-06T00:00:00Z
+                 */
+                to?: string;
+                /**
+                 * @description `next_cursor` of the page before.
+                 * @example 12
+                 */
+                cursor?: number;
+                /**
+                 * @description Most records in the answer.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "records": [
+                     *         {
+                     *           "seq": 12,
+                     *           "at": "2026-01-05T10:00:00Z",
+                     *           "actor": "dev_4m2p8c1k",
+                     *           "session_id": "ses_7h3k9q2m",
+                     *           "address": "192.0.2.7",
+                     *           "operation": "updateApp",
+                     *           "kind": "app",
+                     *           "target": "app_5n1r7w3z",
+                     *           "before": {
+                     *             "name": "Bot",
+                     *             "active": true
+                     *           },
+                     *           "after": {
+                     *             "name": "Bot",
+                     *             "active": false
+                     *           },
+                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                     *         }
+                     *       ],
+                     *       "next_cursor": 12
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditPage"];
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose log.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+                /**
+                 * @description `next_after` of the call before.
+                 * @example 10000
+                 */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the check came to. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "intact": true,
+                     *       "checked": 12,
+                     *       "head": 12,
+                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *       "broken_at": null,
+                     *       "reason": null,
+                     *       "next_after": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditVerdict"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6879,7 +10666,32 @@ export interface operations {
     agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+                 *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+                 *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+                 *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+                 *     answer it with 400.
+                 * @example 1
+                 */
+                "X-Dry-Run"?: components["parameters"]["DryRun"];
+                /**
+                 * @description Makes the call happen once, on whichever node: within 24 hours the same body under the same key is answered as the
+                 *     first call was, whole or as the same events, with `Idempotency-Replayed: true`, and costs nothing. While the first call
+                 *     runs, others wait for it. Another body is 409. Keys are the app's, or the Darwin token's.
+                 *
+                 *     Only a call that ended well is replayed; any other frees the key, and the next request makes the call anew. If its node
+                 *     dies, that is after 15 seconds. A stream that waited for a call that did not end well ends with an error event of status
+                 *     503. An answer over 1 MiB is not kept, nor any beyond 64 MiB of an app within 24 hours: the repetition is 409 and not made
+                 *     again. An app has 10000 keys within 24 hours at most (429). While keys cannot be checked, calls with the header are 503,
+                 *     and those without it are answered. An answer leaves after at most 5 seconds also when it could not be kept.
+                 *
+                 *     Printable ASCII. More than one header is 400, an empty or longer one 422.
+                 * @example 5f0c6c7e-2b0f-4d0e-9a53-0d1a4a9c7b1e
+                 */
+                "Idempotency-Key"?: components["parameters"]["CallIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -6901,10 +10713,11 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentResponse"];
+                    "application/json": components["schemas"]["AgentResponse"] | components["schemas"]["DryRun"];
                     "text/event-stream": components["schemas"]["EventStream"];
                 };
             };
@@ -6912,6 +10725,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
@@ -6923,7 +10737,17 @@ export interface operations {
     generate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+                 *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+                 *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+                 *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+                 *     answer it with 400.
+                 * @example 1
+                 */
+                "X-Dry-Run"?: components["parameters"]["DryRun"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -6943,7 +10767,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The text. */
+            /** @description The text, the image of the task image_generation, or the result of a task that is no chat. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6958,20 +10782,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "type": "text",
-                     *       "text": "Habari!",
-                     *       "model": "Darwin",
-                     *       "usage": {
-                     *         "tokens_in": 14,
-                     *         "tokens_out": 4,
-                     *         "source": "provider"
-                     *       },
-                     *       "backend": "upstream"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TextAnswer"];
+                    "application/json": components["schemas"]["AgentResponse"] | components["schemas"]["Transcript"] | components["schemas"]["Speech"] | components["schemas"]["VoiceFootprint"] | components["schemas"]["TaskResult"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6989,7 +10800,17 @@ export interface operations {
     generateStream: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+                 *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+                 *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+                 *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+                 *     answer it with 400.
+                 * @example 1
+                 */
+                "X-Dry-Run"?: components["parameters"]["DryRun"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7032,6 +10853,67 @@ export interface operations {
                      *     data: [DONE]
                      */
                     "text/event-stream": components["schemas"]["EventStream"];
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "operation": "agent",
+                     *       "config_version": 412,
+                     *       "caller": {
+                     *         "key_id": "key_2c8r5t1w",
+                     *         "app_id": "app_7q2v9x3d",
+                     *         "kind": "live",
+                     *         "families": [
+                     *           "darwin"
+                     *         ],
+                     *         "tasks": []
+                     *       },
+                     *       "limits": [
+                     *         {
+                     *           "name": "key_per_minute",
+                     *           "max": 30,
+                     *           "window_seconds": 60,
+                     *           "remaining": 0,
+                     *           "reset_seconds": 41
+                     *         },
+                     *         {
+                     *           "name": "account_per_day",
+                     *           "max": 100,
+                     *           "window_seconds": 86400,
+                     *           "remaining": 61,
+                     *           "reset_seconds": 20411
+                     *         }
+                     *       ],
+                     *       "route": {
+                     *         "model": "Darwin",
+                     *         "family": "darwin",
+                     *         "task": "conversation",
+                     *         "backend": "upstream",
+                     *         "target": "chat",
+                     *         "policy": "p2c_ewma",
+                     *         "members": [
+                     *           {
+                     *             "upstream": "gpu-1",
+                     *             "state": "up",
+                     *             "in_flight": 3,
+                     *             "back_seconds": 0
+                     *           },
+                     *           {
+                     *             "upstream": "gpu-2",
+                     *             "state": "open",
+                     *             "in_flight": 0,
+                     *             "back_seconds": 2
+                     *           }
+                     *         ],
+                     *         "stream": false
+                     *       },
+                     *       "would": {
+                     *         "status": 429,
+                     *         "detail": "Rate limit reached: this key may make 30 calls per minute. The next call is possible in 41 s.",
+                     *         "retry_after_seconds": 41
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7044,6 +10926,202 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
+        };
+    };
+    chatCompletions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+                 *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+                 *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+                 *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+                 *     answer it with 400.
+                 * @example 1
+                 */
+                "X-Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer of the model, in the form that OpenAI's API gives it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Config-Version": components["headers"]["X-Config-Version"];
+                    "X-Modelgate-Backend": components["headers"]["X-Modelgate-Backend"];
+                    "X-Limit-Mode": components["headers"]["X-Limit-Mode"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"] | components["schemas"]["DryRun"];
+                    /**
+                     * @example data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767366000,"model":"Darwin","choices":[{"index":0,"delta":{"content":"Habari!"},"finish_reason":null}]}
+                     *
+                     *     data: [DONE]
+                     */
+                    "text/event-stream": components["schemas"]["EventStream"];
+                };
+            };
+            400: components["responses"]["OpenAIError"];
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            413: components["responses"]["OpenAIError"];
+            429: components["responses"]["OpenAITooManyRequests"];
+            502: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIUnavailable"];
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    openaiChatCompletions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description With any value but `0` and `false` the call is judged and not made: no model is asked, no limit is
+                 *     charged, nothing is recorded. The answer is a DryRun, with status 200 also when the call would be
+                 *     refused; `would` says how. Only what refuses a call before its key is known (400, 401, 403 at the
+                 *     wrong host, 404, 405, 413) does so here. Operations that are charged and do not list this header
+                 *     answer it with 400.
+                 * @example 1
+                 */
+                "X-Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer of the model, in the form that OpenAI's API gives it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Config-Version": components["headers"]["X-Config-Version"];
+                    "X-Modelgate-Backend": components["headers"]["X-Modelgate-Backend"];
+                    "X-Limit-Mode": components["headers"]["X-Limit-Mode"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"] | components["schemas"]["DryRun"];
+                    /**
+                     * @example data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767366000,"model":"Darwin","choices":[{"index":0,"delta":{"content":"Habari!"},"finish_reason":null}]}
+                     *
+                     *     data: [DONE]
+                     */
+                    "text/event-stream": components["schemas"]["EventStream"];
+                };
+            };
+            400: components["responses"]["OpenAIError"];
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            413: components["responses"]["OpenAIError"];
+            429: components["responses"]["OpenAITooManyRequests"];
+            502: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIUnavailable"];
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    openaiModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Config-Version": components["headers"]["X-Config-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "Darwin",
+                     *           "object": "model",
+                     *           "created": 0,
+                     *           "owned_by": "darwin"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpenAIModels"];
+                };
+            };
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIUnavailable"];
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    openaiModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model.
+                 * @example Darwin
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Config-Version": components["headers"]["X-Config-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "Darwin",
+                     *       "object": "model",
+                     *       "created": 0,
+                     *       "owned_by": "darwin"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpenAIModel"];
+                };
+            };
+            401: components["responses"]["OpenAIError"];
+            403: components["responses"]["OpenAIError"];
+            404: components["responses"]["OpenAIError"];
+            503: components["responses"]["OpenAIUnavailable"];
+            default: components["responses"]["OpenAIError"];
         };
     };
     predict: {
@@ -7077,16 +11155,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "family": "emoticore",
-                     *       "task": "text_emotion",
+                     *       "task": "text",
                      *       "result": {
-                     *         "emotion": "joy",
+                     *         "label": "joy",
                      *         "score": 0.91
-                     *       }
+                     *       },
+                     *       "backend": "upstream:emoticore"
                      *     }
                      */
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["TaskResult"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7096,7 +11173,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7139,7 +11215,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -7188,7 +11263,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7303,7 +11377,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7318,7 +11391,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether transcription works, and why not. */
+            /** @description Whether transcription works for the key, and why not, as the node that answers sees it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7330,12 +11403,17 @@ export interface operations {
                      * @example {
                      *       "available": true,
                      *       "backend": "upstream",
-                     *       "languages": [
-                     *         "en",
-                     *         "fr",
-                     *         "sw"
-                     *       ],
-                     *       "detail": null
+                     *       "languages": [],
+                     *       "detail": null,
+                     *       "upstreams": [
+                     *         {
+                     *           "id": "transcribe",
+                     *           "state": "up",
+                     *           "in_flight": 1,
+                     *           "last_failure": null,
+                     *           "retry_after_seconds": null
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["SttStatus"];
@@ -7344,7 +11422,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -7415,7 +11492,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7457,10 +11533,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "type": "audio",
                      *       "audio_b64": "SUQzBAA=",
                      *       "format": "mp3",
                      *       "language": "sw",
-                     *       "duration_seconds": 1.2,
+                     *       "duration_seconds": null,
                      *       "backend": "upstream"
                      *     }
                      */
@@ -7473,7 +11550,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7560,7 +11636,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7647,7 +11722,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7689,6 +11763,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "type": "voice_footprint",
                      *       "action": "extract",
                      *       "embedding": [
                      *         0.12,
@@ -7710,7 +11785,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7756,7 +11830,8 @@ export interface operations {
                      *       "translated_text": "Habari za asubuhi",
                      *       "source": "en",
                      *       "target": "sw",
-                     *       "backend": "upstream"
+                     *       "backend": "upstream",
+                     *       "via": "libretranslate"
                      *     }
                      */
                     "application/json": components["schemas"]["Translation"];
@@ -7768,7 +11843,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7797,6 +11871,8 @@ export interface operations {
                      *         {
                      *           "code": "en",
                      *           "name": "English",
+                     *           "available": true,
+                     *           "via": "libretranslate",
                      *           "targets": [
                      *             "sw"
                      *           ]
@@ -7804,12 +11880,21 @@ export interface operations {
                      *         {
                      *           "code": "sw",
                      *           "name": "Swahili",
+                     *           "available": true,
+                     *           "via": "libretranslate",
                      *           "targets": [
                      *             "en"
                      *           ]
+                     *         },
+                     *         {
+                     *           "code": "yo",
+                     *           "name": "Yoruba",
+                     *           "available": false,
+                     *           "via": null,
+                     *           "targets": []
                      *         }
                      *       ],
-                     *       "count": 2
+                     *       "count": 3
                      *     }
                      */
                     "application/json": components["schemas"]["LanguageList"];
@@ -7818,7 +11903,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7840,7 +11924,7 @@ export interface operations {
                  *       "target": "sw"
                  *     }
                  */
-                "application/json": components["schemas"]["TranslateRequest"];
+                "application/json": components["schemas"]["PublicTranslateRequest"];
             };
         };
         responses: {
@@ -7857,7 +11941,8 @@ export interface operations {
                      *       "translated_text": "Habari za asubuhi",
                      *       "source": "en",
                      *       "target": "sw",
-                     *       "backend": "upstream"
+                     *       "backend": "upstream",
+                     *       "via": "libretranslate"
                      *     }
                      */
                     "application/json": components["schemas"]["Translation"];
@@ -7867,7 +11952,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7896,6 +11980,8 @@ export interface operations {
                      *         {
                      *           "code": "en",
                      *           "name": "English",
+                     *           "available": true,
+                     *           "via": "libretranslate",
                      *           "targets": [
                      *             "sw"
                      *           ]
@@ -7903,19 +11989,27 @@ export interface operations {
                      *         {
                      *           "code": "sw",
                      *           "name": "Swahili",
+                     *           "available": true,
+                     *           "via": "libretranslate",
                      *           "targets": [
                      *             "en"
                      *           ]
+                     *         },
+                     *         {
+                     *           "code": "yo",
+                     *           "name": "Yoruba",
+                     *           "available": false,
+                     *           "via": null,
+                     *           "targets": []
                      *         }
                      *       ],
-                     *       "count": 2
+                     *       "count": 3
                      *     }
                      */
                     "application/json": components["schemas"]["LanguageList"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -7980,7 +12074,7 @@ export interface operations {
                      *           "distance_m": 1.62
                      *         }
                      *       ],
-                     *       "backend": "upstream",
+                     *       "backend": "upstream:biometrix",
                      *       "latency_ms": 41.5
                      *     }
                      */
@@ -7993,7 +12087,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8064,7 +12157,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8157,7 +12249,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8272,7 +12363,6 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8347,11 +12437,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8410,11 +12498,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8476,11 +12562,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8541,11 +12625,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8604,11 +12686,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8665,11 +12745,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8726,11 +12804,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -8794,11 +12870,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];

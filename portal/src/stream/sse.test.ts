@@ -34,3 +34,13 @@ test("an error event is handed on", async () => {
   const got = await collect(['data: {"type":"error","status":502,"detail":"cut"}\n\ndata: [DONE]\n\n']);
   expect(got).toEqual([{ type: "error", status: 502, detail: "cut" }, { type: "done" }]);
 });
+
+test("an answer that is not text comes whole", async () => {
+  const got = await collect([
+    'data: {"type":"image","image_b64":"iVBORw==","model":"Nova"}\n\ndata: [DONE]\n\n',
+  ]);
+  expect(got).toEqual([
+    { type: "answer", answer: { type: "image", image_b64: "iVBORw==", model: "Nova" } },
+    { type: "done" },
+  ]);
+});

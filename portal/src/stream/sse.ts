@@ -1,35 +1,23 @@
-/** One event of an agent stream, as the contract shapes it. */
+import { readSSE } from "../../sdk/js/events";
+
+/** One event of an agent stream, as the contract shapes it. Anything but text comes as one event with the whole answer. */
 export type StreamEvent =
   | { type: "delta"; text: string }
   | { type: "error"; status: number; detail: string }
-  | { type: "done" };
+  | { type: "done" }
+  | { type: "answer"; answer: Record<string, unknown> };
 
-/** Turns the bytes of an SSE answer into events. Comment lines are keep-alives; [DONE] becomes {type: "done"}. */
-export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let rest = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      rest += decoder.decode(value, { stream: true });
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const event = parse(line.replace(/\r$/, ""));
-        if (event) yield event;
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
+/** Turns the bytes of an SSE answer into events; [DONE] becomes {type: "done"}. With text the payloads are text, as a deep search's. */
+export async function* events(body: ReadableStream<Uint8Array>, text = false): AsyncGenerator<StreamEvent> {
+  for await (const { event, data } of readSSE(body)) {
+    if (data === "[DONE]") yield { type: "done" };
+    else if (text && event !== "error") yield { type: "delta", text: data };
+    else yield parse(data);
   }
 }
 
-function parse(line: string): StreamEvent | undefined {
-  if (!line.startsWith("data:")) return undefined;
-  const payload = line.slice(5).trim();
-  if (payload === "[DONE]") return { type: "done" };
-  const event = JSON.parse(payload) as StreamEvent;
-  return event.type === "delta" || event.type === "error" ? event : undefined;
+function parse(payload: string): StreamEvent {
+  const event = JSON.parse(payload) as { type: string };
+  if (event.type === "delta" || event.type === "error") return event as StreamEvent;
+  return { type: "answer", answer: { ...event } };
 }

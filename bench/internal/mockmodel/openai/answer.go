@@ -46,6 +46,8 @@ type Answer struct {
 	FinishReason string
 	// Usage counts by the rule in the package comment.
 	Usage Usage
+	// Whole is the JSON of an answer that is no completion, for the other protocols of the simulator; nothing else counts then.
+	Whole []byte
 }
 
 // Compose makes the answer to a request. said is the last user message as it is to be repeated.

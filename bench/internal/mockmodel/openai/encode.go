@@ -67,6 +67,10 @@ type DeltaFunction struct {
 // chunk that has no choices. "[DONE]" is framing and left to the caller.
 func (a *Answer) Chunks(usage bool) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
+		if a.Whole != nil {
+			yield(Chunk{KindContent, a.Whole})
+			return
+		}
 		empty := ""
 		if !yield(Chunk{KindRole, a.Event(Delta{Role: "assistant", Content: &empty}, "", usage)}) {
 			return
@@ -124,6 +128,9 @@ func (a *Answer) deltas() iter.Seq[Delta] {
 
 // JSON encodes the answer as one chat.completion object.
 func (a *Answer) JSON(usage bool) []byte {
+	if a.Whole != nil {
+		return a.Whole
+	}
 	type message struct {
 		Role    string     `json:"role"`
 		Content *string    `json:"content"`

@@ -1,12 +1,27 @@
 package storetest
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
 
 	"modelgate.internal/controlplane/internal/store"
+	"modelgate.internal/shared/testkit"
 )
+
+// Database returns the address of a new database with the schema up to date, which ends with the test.
+func Database(t testing.TB) string {
+	t.Helper()
+	return testkit.DatabaseWith(t, "schema", func(ctx context.Context, url string) error {
+		s, err := store.Open(ctx, url, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.Migrate(ctx)
+	})
+}
 
 // openTries is patience with a busy machine, on which a connection can take longer than the store would wait for it.
 const openTries = 20

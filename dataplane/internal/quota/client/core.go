@@ -15,7 +15,9 @@ type Core struct {
 	queue   atomic.Pointer[Cell] // cells with something to report, newest first
 	urgent  atomic.Bool          // someone waits
 	wake    func()               // the queue is not empty any more, or someone waits
+	ask     func(*Cell, uint32)  // for the control plane's count of a day; nil if nobody knows
 	mutant  mutant.Set
+	owing   owing
 
 	// Used by one goroutine.
 	node     uint64
@@ -30,6 +32,8 @@ type Core struct {
 	sent     []*Cell // in the newest frame, in the order of its records
 	holding  []*Cell // with tokens left or held
 	byID     map[ledger.ID]*Cell
+	kept     []*Cell // reported lately, the longest ago first
+	debts    map[*Cell]int64
 	stats    Stats
 }
 
@@ -59,7 +63,7 @@ const (
 // wake is called when Frame may have become due, from any goroutine. The first incarnation must be above all former ones.
 func NewCore(node, incarnation uint64, ttl time.Duration, clock func() int64, wake func()) *Core {
 	n := &Core{
-		clock: clock, wake: wake, node: node, ttl: int64(ttl), retry: int64(retryFirst), byID: map[ledger.ID]*Cell{},
+		clock: clock, wake: wake, node: node, ttl: int64(ttl), retry: int64(retryFirst), byID: map[ledger.ID]*Cell{}, debts: map[*Cell]int64{},
 		sentAt: -int64(time.Hour),
 	}
 	n.session.Store(&session{incarnation: incarnation, epoch: 1})
@@ -166,23 +170,30 @@ func (n *Core) Hold(c *Cell, tokens int64) (Hold, Outcome) {
 	return Hold{c, s, tokens}, Admitted
 }
 
-// Settle ends a hold: so many of its tokens were used, the others are free again. More than it holds cannot be used. The tokens of
-// a lost session were charged in full when it ended.
-func (n *Core) Settle(h Hold, used int64) {
+// Tokens is how many the hold has.
+func (h Hold) Tokens() int64 { return h.tokens }
+
+// Settle ends a hold: so many of its tokens were used, the others are free again. More than it holds cannot be used; Owe is for that. It
+// reports false if the hold's session is lost: its tokens were charged in full when that ended.
+func (n *Core) Settle(h Hold, used int64) bool {
 	if h.cell == nil {
-		return
+		return false
 	}
 	used = min(max(used, 0), h.tokens)
+	if n.mutant.SettleNothing {
+		used = 0
+	}
 	for {
 		w := h.cell.word.Load()
 		if n.session.Load() != h.session || w>>epochShift != h.session.epoch {
-			return
+			return false
 		}
 		if h.cell.word.CompareAndSwap(w, w-uint64(h.tokens)<<heldShift+uint64(h.tokens-used)) {
 			break
 		}
 	}
 	n.enqueue(h.cell)
+	return true
 }
 
 // Ticket remembers the session that tokens were spent in.
@@ -212,12 +223,34 @@ func (n *Core) refund(s *session, c *Cell, tokens uint64) {
 	}
 }
 
+// Set says which class the limit of a cell has, read at a config version. An older version has no effect. What is newer is reported at
+// once, and refusals by the old terms are forgotten.
+func (n *Core) Set(c *Cell, class ledger.Class, seen uint64) {
+	if c.set(class, seen) {
+		c.denyUntil.Store(0)
+		n.enqueue(c)
+	}
+}
+
 // Want says that a caller waits for tokens of the cell; Unwant that it does not any more.
 func (n *Core) Want(c *Cell, tokens int64) {
 	c.waiting.Add(tokens)
 	n.enqueue(c)
 	n.urgent.Store(true)
 	n.wake()
+}
+
+// Look has the cell reported at once, so that the ledger tells how its limit stands.
+func (n *Core) Look(c *Cell) {
+	n.enqueue(c)
+	n.urgent.Store(true)
+	n.wake()
+}
+
+// Seed tells the control plane's count of the day that the ledger asked for.
+func (n *Core) Seed(c *Cell, calls int64) {
+	c.seed.Store(&seed{calls: min(max(calls, 0), ledger.LimitMax)})
+	n.Look(c)
 }
 
 // Unwant takes back a Want.

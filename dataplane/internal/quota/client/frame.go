@@ -14,7 +14,6 @@ func (n *Core) Frame(now int64) (ledger.Frame, bool) {
 	if deadline := s.deadline.Load(); deadline != 0 && now >= deadline {
 		s = n.register(s.incarnation + 1)
 	}
-	n.drain()
 	n.scan(now)
 	if n.Due(now) > now {
 		return ledger.Frame{}, false
@@ -24,7 +23,9 @@ func (n *Core) Frame(now int64) (ledger.Frame, bool) {
 		n.requeue()
 	}
 	n.urgent.Store(false)
-	n.drain() // after that, so that whoever sets it again is in this frame or the next one
+	// After that, so that whoever sets it again is in this frame or the next one; and not before a frame is due, because the first cell in an
+	// empty queue wakes the node, and should do that once per frame and not with every call.
+	n.drain()
 	return n.build(s, now, false), true
 }
 
@@ -40,7 +41,7 @@ func (n *Core) Due(now int64) int64 {
 	if n.urgent.Load() {
 		due = min(due, n.sentAt+int64(urgentGap))
 	}
-	if len(n.holding) > 0 && due > now {
+	if len(n.holding)+len(n.debts) > 0 && due > now {
 		due = min(due, max(now+1, n.scanAt))
 	}
 	return due
@@ -112,6 +113,7 @@ func (n *Core) drain() {
 		n.mark(c)
 		c = next
 	}
+	n.owe()
 }
 
 // scan looks for cells whose tokens should go back.
@@ -120,6 +122,7 @@ func (n *Core) scan(now int64) {
 		return
 	}
 	n.scanAt = now + int64(scanGap)
+	n.remind(now)
 	for range min(scanCells, len(n.holding)) {
 		n.scanned++
 		if n.scanned >= len(n.holding) {
@@ -128,12 +131,12 @@ func (n *Core) scan(now int64) {
 		c := n.holding[n.scanned]
 		w := c.word.Load()
 		switch {
-		case left(w) == 0 && held(w) == 0 && c.flags&(flagDirty|flagSent) == 0:
+		case left(w) == 0 && held(w) == 0 && c.flags&(flagDirty|flagSent) == 0 && c.queued.Load() == 0:
 			n.unhold(c)
 			if len(n.holding) == 0 {
 				return
 			}
-		case left(w) > 0 && n.spare(c, now):
+		case left(w) > n.reserve(c, now) && n.spare(c, now):
 			n.mark(c)
 		}
 	}
@@ -145,6 +148,19 @@ func (n *Core) spare(c *Cell, now int64) bool {
 		return false
 	}
 	return c.flags&flagRecalled != 0 || now-c.activeAt >= int64(idleReturn) || now-c.leasedAt >= int64(heldReturn)
+}
+
+// reserve is how many tokens of a cell stay here although nobody needs them at the moment: one, for the next call of a caller that comes
+// now and then and who would else wait for the ledger every time. It is what a crash may strand of the smallest limits anyway, it is kept
+// only while a third of the limit is free, and whoever else needs it has it recalled.
+func (n *Core) reserve(c *Cell, now int64) int64 {
+	switch limit := c.Limit(); {
+	case limit == 0, 3*int64(c.avail.Load()) < limit, c.id.Kind.Amounts(), n.mutant.KeepNone:
+		return 0
+	case c.flags&flagRecalled != 0, now < c.restUntil, c.activeAt == 0, now-c.activeAt >= int64(reserveFor):
+		return 0
+	}
+	return 1
 }
 
 func (n *Core) hold(c *Cell) {
@@ -181,10 +197,35 @@ func (n *Core) build(s *session, now int64, leave bool) ledger.Frame {
 		n.sent = append(n.sent, c)
 	}
 	n.dirty = slices.Delete(n.dirty, 0, count)
+	n.keep(f.Records, now)
 	n.awaiting, n.sentAt = true, now
 	n.stats.Frames++
 	n.stats.Records += uint64(count)
 	return f
+}
+
+// keep holds on to the cells of the newest frame. The ledger remembers what it granted to this session; should the caller drop a cell and
+// make another one of the same limit before the ledger has forgotten, the new cell would take old grants for fresh tokens.
+func (n *Core) keep(records []ledger.Record, now int64) {
+	for _, c := range n.sent[len(n.sent)-len(records):] {
+		if c.flags&flagKept == 0 {
+			c.flags |= flagKept
+			n.kept = append(n.kept, c)
+		}
+	}
+	for range min(len(n.kept), keptScanned+len(records)) {
+		c := n.kept[0]
+		if now-c.builtAt < int64(keptFor) {
+			if c == n.kept[len(n.kept)-1] {
+				return
+			}
+			n.kept = append(n.kept[1:], c)
+			continue
+		}
+		c.flags &^= flagKept
+		n.kept[0] = nil
+		n.kept = n.kept[1:]
+	}
 }
 
 func (n *Core) record(c *Cell, s *session, now int64) ledger.Record {
@@ -192,13 +233,14 @@ func (n *Core) record(c *Cell, s *session, now int64) ledger.Record {
 		n.begin(c, s)
 	}
 	n.takeBack(c, s)
+	n.pay(c)
 	w := c.word.Load()
-	if left(w) > 0 && n.spare(c, now) {
-		for !c.word.CompareAndSwap(w, w&^countMask) {
-			w = c.word.Load()
+	if n.spare(c, now) {
+		for kept := n.reserve(c, now); left(w) > kept; w = c.word.Load() {
+			if back := left(w) - kept; c.word.CompareAndSwap(w, w-uint64(back)) {
+				c.void += back
+			}
 		}
-		c.void += left(w)
-		w &^= countMask
 		c.flags &^= flagRecalled
 	}
 	used := c.granted - c.void - left(w) - held(w)
@@ -208,9 +250,15 @@ func (n *Core) record(c *Cell, s *session, now int64) ledger.Record {
 	dt := float32(max(now-c.builtAt, int64(time.Millisecond))) / float32(time.Second)
 	c.rate += (float32(used-c.reported)/dt - c.rate) * min(1, dt/float32(aheadFor.Seconds()))
 	c.builtAt, c.reported = now, used
+	t := c.terms.Load()
+	count := int64(0)
+	if s := c.seed.Load(); s != nil {
+		s.sent = true
+		count = s.calls + 1
+	}
 	return ledger.Record{
-		ID: c.id, Class: ledger.Class(c.class.Load()), Seen: c.seen.Load(), Used: used, Void: c.void,
-		Hold: min(held(w)+n.wish(c, left(w), now), ledger.LimitMax),
+		ID: c.id, Class: t.class, Seen: t.seen, Used: used, Void: c.void,
+		Hold: min(held(w)+n.wish(c, left(w), now), ledger.LimitMax), Seed: count,
 	}
 }
 
@@ -231,7 +279,7 @@ func (n *Core) takeBack(c *Cell, s *session) {
 
 // wish is how many tokens the cell should have: for those who wait, and ahead of need if it is used at a rate.
 func (n *Core) wish(c *Cell, left, now int64) int64 {
-	waiting := c.waiting.Load()
+	waiting := c.waiting.Load() + n.debts[c]
 	ahead := int64(0)
 	rest := now < c.restUntil
 	if avail := int64(c.avail.Load()); avail > 0 && !rest && !c.id.Kind.InFlight() && !c.id.Kind.Amounts() {
@@ -240,5 +288,6 @@ func (n *Core) wish(c *Cell, left, now int64) int64 {
 	if waiting == 0 && float32(left) > c.rate*float32(refillBelow.Seconds()) {
 		ahead = 0
 	}
+	ahead = max(ahead, n.reserve(c, now))
 	return max(left, waiting+ahead)
 }

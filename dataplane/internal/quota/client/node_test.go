@@ -140,3 +140,20 @@ func TestUnreachableLedger(t *testing.T) {
 		t.Fatal("no recovery", err)
 	}
 }
+
+// A node that stops says whether the ledger took back what it held.
+func TestLeavingIsReported(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		var n *Node
+		n = NewNode(1, 1, ttl, func(f ledger.Frame) {
+			if !deaf {
+				n.Deliver(ledger.Reply{Node: f.Node, Incarnation: f.Incarnation, Seq: f.Seq, Status: ledger.Accepted})
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if left := n.Run(ctx); left == deaf {
+			t.Errorf("left: %v, the ledger is deaf: %v", left, deaf)
+		}
+	}
+}

@@ -36,10 +36,15 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 		c.flags &^= flagSent
 		if c.id == r.Grants[i].ID {
 			n.grant(c, s, now, &r.Grants[i])
+			if n.unseeded(c, now, &r.Grants[i]) {
+				continue // who waits goes on waiting
+			}
 		}
 		if c.waiting.Load() > 0 {
 			n.mark(c) // until nobody waits
 			n.urgent.Store(true)
+			woken = append(woken, c)
+		} else if c.looking.Load() > 0 {
 			woken = append(woken, c)
 		}
 	}
@@ -50,12 +55,16 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant) {
 	c.limit.Store(uint32(g.Limit))
 	c.avail.Store(int32(g.Avail))
-	c.frees.Store(uint32(min(g.FreesMS, 1<<31)))
+	c.freesAt.Store(0)
+	if g.FreesMS > 0 {
+		c.freesAt.Store(now + g.FreesMS*int64(time.Millisecond))
+	}
 	if fresh := g.Granted - c.granted; fresh > 0 && c.session == s {
 		c.granted = g.Granted
 		c.word.Add(uint64(min(fresh, ledger.LimitMax-left(c.word.Load()))))
 		c.activeAt, c.leasedAt = now, now
 		n.hold(c)
+		n.pay(c)
 	}
 	if g.RetryMS == 0 {
 		c.denyUntil.Store(0)
@@ -75,6 +84,27 @@ func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant) {
 	}
 	c.flags &^= flagPend
 	c.denyUntil.Store(now + min(retry, int64(denyMost)))
+}
+
+// unseeded asks for the control plane's count of a day, if the ledger lacks it. It reports whether nothing is granted before.
+func (n *Core) unseeded(c *Cell, now int64, g *ledger.Grant) bool {
+	if s := c.seed.Load(); s != nil && s.sent {
+		c.seed.CompareAndSwap(s, nil) // what is newer is reported next
+	}
+	again := seedAgain
+	if g.Wait {
+		again = seedRetry
+	}
+	const unit = 100 * time.Millisecond
+	if at := uint32(now/int64(unit)) + 1; g.SeedDay != 0 && (c.seedAskedAt == 0 || at-c.seedAskedAt >= uint32(again/unit)) {
+		c.seedAskedAt = at
+		if n.ask == nil {
+			n.Seed(c, 0)
+		} else {
+			n.ask(c, g.SeedDay)
+		}
+	}
+	return g.Wait
 }
 
 // Recall has the tokens of a limit returned in the next frame.

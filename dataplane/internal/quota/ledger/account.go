@@ -11,6 +11,7 @@ type account struct {
 	due         uint32 // wheel tick at which it is looked at
 	day         uint32 // of the daily kinds: UTC day of settled
 	recalled    uint32 // low bits of the time of the newest recall
+	seeds       uint32 // of the state, when the control plane's count was last taken in
 	seen        uint64 // config version of class
 	settled     int64
 	outstanding int64
@@ -154,6 +155,9 @@ func (a *account) holder(x *session, r *Record) *holder {
 		}
 	}
 	x.refs++
+	if n := len(a.holders); n == cap(a.holders) && n < holdersExact {
+		a.holders = append(make([]holder, 0, n+1), a.holders...) // most limits have few, and there are many limits
+	}
 	a.holders = append(a.holders, holder{session: x, used: r.Used, void: r.Void})
 	return &a.holders[len(a.holders)-1]
 }

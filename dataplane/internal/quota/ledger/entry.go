@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Entry is one entry of the replicated log: what the leader gathered in one tick.
@@ -31,6 +32,7 @@ type Record struct {
 	Used  int64  // tokens spent
 	Void  int64  // tokens given back unspent
 	Hold  int64  // tokens that the node would like to hold now, those it holds included
+	Seed  int64  // of a daily limit, if the ledger asked: one more than the control plane counts for the day; 0 says nothing
 }
 
 // CommandKind says what a Command does.
@@ -42,7 +44,12 @@ const (
 	SetOverride   CommandKind = 2 // ID has the limit Max, whatever its class; 0 revokes
 	ClearOverride CommandKind = 3 // ID has the limit of its class again
 	ForgetNode    CommandKind = 4 // Node is gone for good; what it held is charged as with any lost session
+	SeedDays      CommandKind = 5 // the ledger may lack calls of today: daily limits wait for the control plane's count
+	BanNode       CommandKind = 6 // as ForgetNode, and no frame or connection of Node is taken ever again
 )
+
+// NewestCommand is the newest one that this build knows. A replica halts at others.
+const NewestCommand = BanNode
 
 // Command changes what the ledger enforces. A command with an older Version than the newest one about the same class or ID has
 // no effect, so they may be repeated and reordered.
@@ -58,6 +65,7 @@ type Command struct {
 const (
 	wideSubject = 0x80 // flag in the kind's byte: the subject has 16 bytes
 	flagLeave   = 0x01
+	flagSeeds   = 0x02 // records have a Seed
 )
 
 // AppendEntry appends the encoding of the entry: version (1 byte), then unsigned varints and single bytes as in the code.
@@ -84,6 +92,10 @@ func AppendFrame(b []byte, f *Frame) []byte {
 	if f.Leave {
 		flags |= flagLeave
 	}
+	seeds := slices.ContainsFunc(f.Records, func(r Record) bool { return r.Seed > 0 })
+	if seeds {
+		flags |= flagSeeds
+	}
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, uint64(len(f.Records)))
 	for i := range f.Records {
@@ -94,6 +106,9 @@ func AppendFrame(b []byte, f *Frame) []byte {
 		b = binary.AppendUvarint(b, uint64(r.Used))
 		b = binary.AppendUvarint(b, uint64(r.Void))
 		b = binary.AppendUvarint(b, uint64(r.Hold))
+		if seeds {
+			b = binary.AppendUvarint(b, uint64(r.Seed))
+		}
 	}
 	return b
 }
@@ -120,8 +135,9 @@ func appendCommand(b []byte, c *Command) []byte {
 		b = binary.AppendUvarint(b, uint64(c.Max))
 	case ClearOverride:
 		b = appendID(b, c.ID)
-	case ForgetNode:
+	case ForgetNode, BanNode:
 		b = binary.AppendUvarint(b, c.Node)
+	case SeedDays:
 	default:
 		panic("BUG: encoding a command of an unknown kind")
 	}
@@ -180,7 +196,7 @@ func (f *Frame) Check() error {
 		if !r.ID.Kind.Known() {
 			return fmt.Errorf("frame has a limit of the unknown kind %d", r.ID.Kind)
 		}
-		if r.Used < 0 || r.Void < 0 || r.Hold < 0 || r.Used > counterMax || r.Void > counterMax || r.Hold > LimitMax {
+		if r.Used < 0 || r.Void < 0 || r.Hold < 0 || r.Seed < 0 || r.Used > counterMax || r.Void > counterMax || r.Hold > LimitMax || r.Seed > counterMax {
 			return fmt.Errorf("frame has counters out of range for limit %s", r.ID)
 		}
 	}
@@ -264,10 +280,11 @@ func (r *reader) id() ID {
 func (r *reader) frame(f *Frame) {
 	f.Node, f.Incarnation, f.Seq = r.uint(), r.uint(), r.uint()
 	flags := r.byte()
-	if flags&^flagLeave != 0 {
+	if flags&^(flagLeave|flagSeeds) != 0 {
 		r.fail("frame has unknown flags %#x", flags)
 	}
 	f.Leave = flags&flagLeave != 0
+	seeds := int64(0)
 	if n := r.count(FrameRecordsMax); n > 0 {
 		f.Records = make([]Record, n)
 	}
@@ -277,6 +294,13 @@ func (r *reader) frame(f *Frame) {
 		rec.Class = Class(r.int(1<<32 - 1))
 		rec.Seen = r.uint()
 		rec.Used, rec.Void, rec.Hold = r.int(counterMax), r.int(counterMax), r.int(LimitMax)
+		if flags&flagSeeds != 0 {
+			rec.Seed = r.int(counterMax)
+			seeds |= rec.Seed
+		}
+	}
+	if flags&flagSeeds != 0 && seeds == 0 {
+		r.fail("frame announces seeds and has none")
 	}
 }
 
@@ -290,8 +314,9 @@ func (r *reader) command(c *Command) {
 		c.ID, c.Max = r.id(), r.int(LimitMax)
 	case ClearOverride:
 		c.ID = r.id()
-	case ForgetNode:
+	case ForgetNode, BanNode:
 		c.Node = r.uint()
+	case SeedDays:
 	default:
 		r.fail("entry has a command of the unknown kind %d", c.Kind)
 	}

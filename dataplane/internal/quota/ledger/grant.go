@@ -27,10 +27,12 @@ func (s *State) record(x *session, r *Record, leave bool, previous int64, res *R
 		at = previous
 	}
 	a.settle(s, used, at)
+	a.seed(s, r)
 
-	g := Grant{ID: r.ID, Limit: limit, Unknown: !known}
+	g := Grant{ID: r.ID, Limit: limit, Unknown: !known, SeedDay: s.seedDayOf(a)}
 	want := r.Used + r.Void + r.Hold - h.granted()
-	if leave || want <= 0 {
+	g.Wait = g.SeedDay != 0 && a.seeds != s.seeds
+	if leave || want <= 0 || g.Wait {
 		want = 0
 	}
 	avail := limit - a.counted()
@@ -38,6 +40,9 @@ func (s *State) record(x *session, r *Record, leave bool, previous int64, res *R
 		avail = limit - a.settled
 	}
 	n := a.portion(want, avail, limit, h)
+	if s.mutant.GrantWhole && a.id.Kind.Amounts() {
+		n = max(n, want)
+	}
 	h.outstanding += uint32(n)
 	a.outstanding += n
 	g.Granted = h.granted()
@@ -72,7 +77,8 @@ func (a *account) portion(want, avail, limit int64, h *holder) int64 {
 
 // adopt takes the class that a node read at a newer config version. At the same version the lower limit counts.
 func (a *account) adopt(s *State, r *Record) {
-	if r.Seen == a.seen && s.classes[r.Class].max > s.classes[a.class].max {
+	next, _ := s.classLimit(r.Class)
+	if now, _ := s.classLimit(a.class); r.Seen == a.seen && next > now {
 		return
 	}
 	a.class, a.seen = r.Class, r.Seen

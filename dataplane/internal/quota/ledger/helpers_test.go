@@ -103,7 +103,7 @@ func randomEntry(r *rand.Rand, at int64) Entry {
 	}
 	if r.IntN(10) == 0 {
 		e.Commands = append(e.Commands, Command{
-			Kind: CommandKind(1 + r.IntN(4)), Class: Class(r.IntN(4)), ID: id(), Node: uint64(r.IntN(8)),
+			Kind: CommandKind(1 + r.IntN(6)), Class: Class(r.IntN(4)), ID: id(), Node: uint64(4 + r.IntN(60)),
 			Version: uint64(r.IntN(1000)), Max: int64(r.IntN(300)),
 		})
 	}
@@ -113,6 +113,9 @@ func randomEntry(r *rand.Rand, at int64) Entry {
 			rec := Record{ID: id(), Class: Class(r.IntN(4)), Seen: uint64(r.IntN(5)), Used: r.Int64N(1000), Void: r.Int64N(300), Hold: r.Int64N(100)}
 			if r.IntN(20) == 0 {
 				rec.Used, rec.Void, rec.Hold = r.Int64N(counterMax), r.Int64N(counterMax), r.Int64N(LimitMax)
+			}
+			if r.IntN(10) == 0 {
+				rec.Seed = r.Int64N(200)
 			}
 			f.Records = append(f.Records, rec)
 		}

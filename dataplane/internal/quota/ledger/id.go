@@ -16,7 +16,7 @@ const (
 	KeyInFlight  Kind = 4 // calls of an API key at a time
 	AppInFlight  Kind = 5 // calls of an app at a time
 	KeyTokens    Kind = 6 // model tokens of an API key in a sliding window
-	AppTokens    Kind = 7 // model tokens of an app in a sliding window
+	AppTokens    Kind = 7 // model tokens of an app in a sliding window; no limit is published for it
 	PrefixMinute Kind = 8 // calls of a client prefix in a sliding window
 )
 
@@ -46,8 +46,15 @@ func (i ID) Compare(o ID) int {
 
 func (i ID) String() string { return fmt.Sprintf("%d/%016x%016x", i.Kind, i.Hi, i.Lo) }
 
-// Class is a number that the control plane gave to one column of the plan table; the ledger maps it to a limit.
+// Class says what a limit is: a number that SetClass gave a limit to, or the limit itself, as [Literal] makes it.
 type Class uint32
+
+// literal marks classes that are limits.
+const literal Class = 1 << 31
+
+// Literal returns the class that is the limit of so many tokens. Nodes that know limits as numbers use it, and nobody has to tell the
+// ledger a table first.
+func Literal(limit int64) Class { return literal | Class(min(max(limit, 0), LimitMax)) }
 
 // Policy are the constants of the algorithm. They are part of the state: every replica has those that its ledger began with.
 type Policy struct {

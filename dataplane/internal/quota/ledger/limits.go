@@ -9,11 +9,13 @@ const (
 	EntryBytesMax      = 4 << 20
 	EntryCommandsMax   = 4096
 	NodesMax           = 4096
+	BannedMax          = 1 << 16
 	AccountsMax        = 8 << 20
 	ClassesMax         = 1 << 16
 	OverridesMax       = 1 << 20
 	counterMax         = 1 << 53 // cumulative counters of one incarnation
 	collectPerEntryMax = 4096    // idle limits looked at per entry, which bounds the time of an apply
+	holdersExact       = 4       // holders of one limit up to which no space is kept for more
 	capturePartRecords = 256     // limits copied per lock hold of a snapshot
 )
 
@@ -40,6 +42,6 @@ const (
 // Versions of what is stored. A build refuses versions that it does not know.
 const (
 	entryVersion    = 1
-	snapshotVersion = 1
+	snapshotVersion = 3 // of ledgers with banned nodes; 2 of those that were told to seed days; others are written as 1
 	snapshotMagic   = "modelgate quota ledger\n"
 )

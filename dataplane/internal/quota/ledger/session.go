@@ -36,8 +36,9 @@ func (s *State) frame(f *Frame, reply *Reply, res *Result) {
 	if cur != nil {
 		reply.Newest = max(cur.incarnation, f.Incarnation)
 	}
+	_, banned := s.banned[f.Node]
 	switch {
-	case cur == nil && len(s.nodes) >= NodesMax:
+	case banned, cur == nil && len(s.nodes) >= NodesMax:
 		reply.Status = Refused
 		return
 	case cur == nil:

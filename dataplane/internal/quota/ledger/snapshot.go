@@ -17,6 +17,7 @@ import (
 type Capture struct {
 	state  *State
 	head   []byte
+	seeds  bool // accounts say how far they are seeded
 	count  int
 	cursor int // index in the slab up to which all accounts are captured
 	taken  int
@@ -40,7 +41,7 @@ func (s *State) Snapshot() (*Capture, error) {
 		return nil, errors.New("a snapshot of the quota ledger is already being written")
 	}
 	s.gen++
-	s.capture = &Capture{state: s, head: s.appendHead(nil), count: len(s.slab)}
+	s.capture = &Capture{state: s, head: s.appendHead(nil), seeds: s.seeds > 0, count: len(s.slab)}
 	return s.capture, nil
 }
 
@@ -62,6 +63,9 @@ func (c *Capture) take(a *account) {
 	}
 	from := len(c.body)
 	c.body = appendAccount(c.body, a)
+	if c.seeds && a.id.Kind.Daily() {
+		c.body = binary.AppendUvarint(c.body, uint64(a.seeds))
+	}
 	last := &c.chunks[len(c.chunks)-1]
 	*last = append(*last, part{a.id, c.body[from:len(c.body):len(c.body)]})
 	c.taken++
@@ -152,7 +156,18 @@ func (s *sums) flush() {
 
 func (s *State) appendHead(b []byte) []byte {
 	b = append(b, snapshotMagic...)
-	b = binary.AppendUvarint(b, snapshotVersion)
+	version := s.snapshotVersion()
+	b = binary.AppendUvarint(b, version)
+	if version >= 2 {
+		b = binary.AppendUvarint(b, uint64(s.seeds))
+		b = binary.AppendUvarint(b, uint64(s.seedDay))
+	}
+	if version >= 3 {
+		b = binary.AppendUvarint(b, uint64(len(s.banned)))
+		for _, node := range slices.Sorted(maps.Keys(s.banned)) {
+			b = binary.AppendUvarint(b, node)
+		}
+	}
 	for _, v := range []int64{s.policy.WindowMS, s.policy.GuardMS, s.policy.TTLMS, s.policy.RequestMS, s.now, int64(s.wheel.cursor)} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
@@ -175,6 +190,18 @@ func (s *State) appendHead(b []byte) []byte {
 		b = appendTerms(b, s.overrides[id])
 	}
 	return binary.AppendUvarint(b, uint64(len(s.slab)))
+}
+
+// snapshotVersion is the oldest that can say all that the state has, so that builds which know it can read it.
+func (s *State) snapshotVersion() uint64 {
+	switch {
+	case len(s.banned) > 0:
+		return snapshotVersion
+	case s.seeds > 0:
+		return 2
+	default:
+		return 1
+	}
 }
 
 func appendTerms(b []byte, t terms) []byte {
@@ -236,6 +263,7 @@ func (s *State) Restore(from io.Reader) error {
 	}
 	s.now, s.nodes, s.lost, s.classes, s.overrides = next.now, next.nodes, next.lost, next.classes, next.overrides
 	s.accounts, s.slab, s.wheel, s.gen = next.accounts, next.slab, next.wheel, next.gen
+	s.seeds, s.seedDay, s.banned = next.seeds, next.seedDay, next.banned
 	return nil
 }
 
@@ -249,10 +277,25 @@ func decodeSnapshot(b []byte) (*State, error) {
 		return nil, errors.New("the snapshot is damaged: its checksum differs")
 	}
 	r := reader{rest: b[len(snapshotMagic):]}
-	if v := r.uint(); v != snapshotVersion {
-		return nil, fmt.Errorf("the snapshot has version %d; this build knows %d", v, snapshotVersion)
+	version := r.uint()
+	if version < 1 || version > snapshotVersion {
+		return nil, fmt.Errorf("the snapshot has version %d; this build knows those up to %d", version, snapshotVersion)
+	}
+	var seeds, seedDay uint32
+	if version >= 2 {
+		seeds, seedDay = r.uint32(), r.uint32()
+	}
+	banned := map[uint64]struct{}{}
+	if version >= 3 {
+		for range r.count(BannedMax) {
+			banned[r.uint()] = struct{}{}
+		}
 	}
 	s := New(Policy{WindowMS: r.int(1 << 50), GuardMS: r.int(1 << 50), TTLMS: r.int(1 << 50), RequestMS: r.int(1 << 50)})
+	s.seeds, s.seedDay, s.banned = seeds, seedDay, banned
+	if r.err == nil && s.snapshotVersion() != version {
+		r.fail("the snapshot has version %d and not what that is for", version)
+	}
 	s.now, s.wheel.cursor = r.int(1<<62), uint32(r.int(1<<32-1))
 	if s.policy.WindowMS <= 0 || s.policy.RequestMS <= 0 {
 		r.fail("the snapshot has no window")
@@ -321,6 +364,9 @@ func (r *reader) account(s *State) {
 		}
 		h.session.refs++
 		a.outstanding += int64(h.outstanding)
+	}
+	if s.seeds > 0 && a.id.Kind.Daily() {
+		a.seeds = r.uint32()
 	}
 	if r.err != nil {
 		return

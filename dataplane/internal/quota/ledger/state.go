@@ -18,9 +18,12 @@ type State struct {
 	lost      map[sessionKey]*session // superseded or forgotten, while limits still have their tokens
 	classes   map[Class]terms
 	overrides map[ID]terms
+	banned    map[uint64]struct{} // nodes that are gone for good
 	accounts  map[ID]*account
 	slab      []*account // all accounts, in no order, for a capture to walk
 	wheel     wheel
+	seedDay   uint32 // UTC day of the newest SeedDays
+	seeds     uint32 // how many there were
 	capture   *Capture
 	gen       uint32 // of the newest capture
 }
@@ -36,7 +39,7 @@ type terms struct {
 func New(p Policy) *State {
 	return &State{
 		policy: p, nodes: map[uint64]*session{}, lost: map[sessionKey]*session{}, classes: map[Class]terms{},
-		overrides: map[ID]terms{}, accounts: map[ID]*account{}, wheel: wheel{ticks: map[uint32][]*account{}},
+		overrides: map[ID]terms{}, banned: map[uint64]struct{}{}, accounts: map[ID]*account{}, wheel: wheel{ticks: map[uint32][]*account{}},
 	}
 }
 
@@ -51,13 +54,21 @@ func (s *State) Now() int64 {
 }
 
 // Size are the numbers of things in a ledger.
-type Size struct{ Accounts, Nodes, LostSessions, Classes, Overrides int }
+type Size struct{ Accounts, Nodes, LostSessions, Classes, Overrides, Banned int }
 
 // Size returns how much the ledger holds.
 func (s *State) Size() Size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Size{len(s.accounts), len(s.nodes), len(s.lost), len(s.classes), len(s.overrides)}
+	return Size{len(s.accounts), len(s.nodes), len(s.lost), len(s.classes), len(s.overrides), len(s.banned)}
+}
+
+// Banned reports whether the node with the number was banned.
+func (s *State) Banned(node uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, is := s.banned[node]
+	return is
 }
 
 // HaltError says that an entry of the replicated log is not for this build. A replica that gets it must stop.
@@ -82,7 +93,7 @@ type Status uint8
 const (
 	Accepted Status = 1
 	Stale    Status = 2 // an old incarnation or sequence number, or a session that ended: the node must register anew
-	Refused  Status = 3 // too many nodes
+	Refused  Status = 3 // the node is banned, or there are too many
 )
 
 // Reply answers a frame.
@@ -96,13 +107,15 @@ type Reply struct {
 // Grant answers a record.
 type Grant struct {
 	ID      ID
-	Granted int64 // tokens ever granted to the holder, cumulative like the counters of the record
-	Limit   int64 // what is enforced now
-	Avail   int64 // tokens that are neither leased nor counted; may be negative after a limit was lowered
-	RetryMS int64 // if nothing could be granted: when a retry succeeds if nothing else comes
-	FreesMS int64 // when the oldest counted token stops counting; 0 if none is counted
-	Pend    bool  // other nodes hold unspent tokens and were asked to return them: ask again shortly
-	Unknown bool  // the class is not in the ledger, so the limit is 0
+	Granted int64  // tokens ever granted to the holder, cumulative like the counters of the record
+	Limit   int64  // what is enforced now
+	Avail   int64  // tokens that are neither leased nor counted; may be negative after a limit was lowered
+	RetryMS int64  // if nothing could be granted: when a retry succeeds if nothing else comes
+	FreesMS int64  // when the oldest counted token stops counting; 0 if none is counted
+	Pend    bool   // other nodes hold unspent tokens and were asked to return them: ask again shortly
+	Unknown bool   // the class is not in the ledger, so the limit is 0
+	SeedDay uint32 // the ledger may lack calls of this UTC day: tell it the control plane's count; 0 if it does not
+	Wait    bool   // nothing is granted before that
 }
 
 // Recall asks a node to return what it holds unspent of a limit.
@@ -151,11 +164,17 @@ func (s *State) command(c *Command, res *Result) {
 				s.recall(a, nil, res)
 			}
 		}
-	case ForgetNode:
+	case ForgetNode, BanNode:
+		if c.Kind == BanNode && len(s.banned) < BannedMax {
+			s.banned[c.Node] = struct{}{}
+		}
 		if cur := s.nodes[c.Node]; cur != nil {
 			cur.forgotten = true
 			s.release(cur)
 		}
+	case SeedDays:
+		s.seedDay = uint32(s.now / dayMS)
+		s.seeds++
 	default:
 		panic(fmt.Sprintf("BUG: decoded command of kind %d", c.Kind))
 	}
@@ -166,6 +185,13 @@ func (s *State) limitOf(a *account) (limit int64, known bool) {
 	if t, ok := s.overrides[a.id]; ok && !t.cleared {
 		return t.max, true
 	}
-	t, ok := s.classes[a.class]
+	return s.classLimit(a.class)
+}
+
+func (s *State) classLimit(c Class) (limit int64, known bool) {
+	if c&literal != 0 {
+		return int64(c & LimitMax), true
+	}
+	t, ok := s.classes[c]
 	return t.max, ok
 }

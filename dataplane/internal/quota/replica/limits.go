@@ -12,8 +12,9 @@ const (
 	heartbeat         = 500 * time.Millisecond
 	election          = 500 * time.Millisecond
 	leaderLease       = 400 * time.Millisecond
+	diskRetry         = 250 * time.Millisecond // between two attempts to keep a term or a vote on a disk that is full
+	commitTell        = 250 * time.Millisecond // after which followers of an idle leader are told what is committed; entries tell them sooner
 	snapshotEntries   = 64 << 10
 	trailingEntries   = 64 << 10
 	snapshotsKept     = 2
-	idBytes           = 16
 )

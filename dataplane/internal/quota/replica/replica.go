@@ -31,6 +31,7 @@ type Options struct {
 	Voters    []raft.Server // with which an empty replica begins; the same list on all of them. Empty: it waits to be added
 	Now       func() time.Time
 	Recall    func(ledger.Recall) // sends a recall to its node; must not block
+	Stalled   func(error)         // the disk keeps no term or vote, and nil when it does again; must not block
 	RaftLog   io.Writer           // raft's own log lines; nil drops them
 }
 
@@ -39,8 +40,9 @@ type Replica struct {
 	o      Options
 	fsm    *fsm
 	raft   *raft.Raft
+	stable *patient
 	halted chan error
-	leads  chan bool
+	told   chan bool // by raft: whether it leads
 	wake   chan struct{}
 	slots  chan struct{} // one per entry in flight
 
@@ -65,8 +67,8 @@ type proposed struct {
 // Open starts a replica. Run must be called next.
 func Open(o Options) (*Replica, error) {
 	r := &Replica{
-		o: o, halted: make(chan error, 1), leads: make(chan bool, 16), wake: make(chan struct{}, 1),
-		slots: make(chan struct{}, inFlightMax),
+		o: o, halted: make(chan error, 1), told: make(chan bool, 16), wake: make(chan struct{}, 1),
+		slots: make(chan struct{}, inFlightMax), stable: &patient{StableStore: o.Stable, told: o.Stalled, over: make(chan struct{})},
 	}
 	begin := o.Now()
 	last, err := o.Logs.LastIndex()
@@ -80,9 +82,10 @@ func Open(o Options) (*Replica, error) {
 	c := raft.DefaultConfig()
 	c.LocalID = o.ID
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = heartbeat, election, leaderLease
+	c.CommitTimeout = commitTell
 	c.BatchApplyCh = true
 	c.SnapshotThreshold, c.TrailingLogs = snapshotEntries, trailingEntries
-	c.NotifyCh = r.leads
+	c.NotifyCh = r.told
 	c.LogOutput = io.Discard
 	if o.RaftLog != nil {
 		c.LogOutput = o.RaftLog
@@ -99,7 +102,7 @@ func Open(o Options) (*Replica, error) {
 			}
 		}
 	}
-	if r.raft, err = raft.NewRaft(c, r.fsm, o.Logs, o.Stable, o.Snapshots, o.Transport); err != nil {
+	if r.raft, err = raft.NewRaft(c, r.fsm, o.Logs, r.stable, o.Snapshots, o.Transport); err != nil {
 		return nil, fmt.Errorf("start raft of the quota ledger: %w", err)
 	}
 	r.fsm.mu.Lock()
@@ -113,6 +116,19 @@ func (r *Replica) Raft() *raft.Raft { return r.raft }
 
 // Ledger returns the state, which only raft may change.
 func (r *Replica) Ledger() *ledger.State { return r.fsm.state }
+
+// Leading reports whether frames are taken here.
+func (r *Replica) Leading() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leads()
+}
+
+// leads is Leading for who has mu. A replica whose raft waits for the disk follows before it says so.
+func (r *Replica) leads() bool { return r.leading && r.raft.State() == raft.Leader }
+
+// Stalled reports whether the replica takes no part because its disk keeps no term or vote.
+func (r *Replica) Stalled() bool { return r.stable.waiting.Load() > 0 }
 
 // Entries returns how many entries this replica proposed.
 func (r *Replica) Entries() uint64 {
@@ -132,8 +148,12 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	r.follow()
 	cancel()
-	done.Wait()
-	if failed := r.raft.Shutdown().Error(); failed != nil && err == nil {
+	if !r.Stalled() { // else raft answers nothing any more, and who waits for it ends with the process
+		done.Wait()
+	}
+	ended := r.raft.Shutdown()
+	close(r.stable.over)
+	if failed := ended.Error(); failed != nil && err == nil {
 		err = fmt.Errorf("stop raft of the quota ledger: %w", failed)
 	}
 	return err
@@ -146,7 +166,7 @@ func (r *Replica) watch(ctx context.Context) error {
 			return nil
 		case err := <-r.halted:
 			return err
-		case leads := <-r.leads:
+		case leads := <-r.told:
 			if leads {
 				r.lead()
 			} else {
@@ -166,9 +186,20 @@ func (r *Replica) lead() {
 		return
 	}
 	r.fsm.lead(term, r.o.Now().UnixNano())
+	unsure := r.fsm.state.Now() == 0 || recovered(r.o.Stable)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leading = true
+	if unsure { // before any frame: what was counted today is asked for
+		done := make(chan error, 1)
+		r.commands = append(r.commands, proposed{[]ledger.Command{{Kind: ledger.SeedDays}}, done})
+		r.poke()
+		go func() {
+			if <-done == nil {
+				_ = r.o.Stable.SetUint64([]byte(recoveredKey), 0) // if that fails the next leadership asks once more
+			}
+		}()
+	}
 }
 
 // follow drops what waits.
@@ -191,7 +222,7 @@ func (r *Replica) Submit(f ledger.Frame, answer func(ledger.Reply)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case !r.leading:
+	case !r.leads():
 		return ErrNotLeader
 	case r.records+len(f.Records) > pendingRecordsMax:
 		return ErrBusy
@@ -209,7 +240,7 @@ func (r *Replica) Propose(ctx context.Context, commands ...ledger.Command) error
 	}
 	p := proposed{commands, make(chan error, 1)}
 	r.mu.Lock()
-	if !r.leading {
+	if !r.leads() {
 		r.mu.Unlock()
 		return ErrNotLeader
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +44,12 @@ func begin(t *testing.T, o Options) *member {
 
 func onDisk(t *testing.T, dir string) (*member, *Stores) {
 	t.Helper()
-	s, err := OpenStores(dir, nil)
+	if entries, _ := os.ReadDir(dir); len(entries) == 0 {
+		if err := BeginStores(dir, "replica-1", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := OpenStores(dir, "replica-1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,26 +130,20 @@ func TestALoneReplicaKeepsItsPromises(t *testing.T) {
 func TestAWipedLogIsNotTheSameReplica(t *testing.T) {
 	dir := t.TempDir()
 	m, stores := onDisk(t, dir)
-	id := stores.ID
 	if err := errors.Join(m.Raft().Snapshot().Error(), m.stop(), stores.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := OpenStores(dir, "replica-2", nil); err == nil || !strings.Contains(err.Error(), "never moved to another node") {
+		t.Errorf("a foreign log: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "wal")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenStores(dir, nil); err == nil {
-		t.Error("a snapshot without its log was taken")
+	if _, err := OpenStores(dir, "replica-1", nil); err == nil || !strings.Contains(err.Error(), "join anew") {
+		t.Errorf("a wiped log: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil {
-		t.Fatal(err)
-	}
-	again, err := OpenStores(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = again.Close() }()
-	if again.ID == id {
-		t.Error("the identity outlived the log")
+	if err := BeginStores(dir, "replica-1", nil); err == nil {
+		t.Error("a log was begun beside what is left of another")
 	}
 }
 
@@ -238,7 +238,8 @@ func three(t *testing.T) []*member {
 	}
 	var members []*member
 	for i := range voters {
-		store := raft.NewInmemStore()
+		memory := raft.NewInmemStore()
+		store := &small{LogStore: memory, StableStore: memory}
 		members = append(members, begin(t, Options{
 			ID: voters[i].ID, Logs: store, Stable: store, Snapshots: raft.NewInmemSnapshotStore(), Transport: transports[i], Voters: voters,
 		}))

@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,77 +10,88 @@ import (
 	"strings"
 
 	"github.com/hashicorp/raft"
-	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
+)
+
+const (
+	logDir = "wal"
+	idFile = "server-id"
 )
 
 // Stores are a replica's log, votes and snapshots on disk, and its identity, which belongs to them.
 type Stores struct {
 	ID        raft.ServerID
-	Log       *wal.WAL // also the stable store
+	Log       *disk // also the stable store
 	Snapshots raft.SnapshotStore
-
-	meta *metadb.BoltMetaDB // of the log, which does not close it
 }
 
-// OpenStores opens or makes the stores in a directory. A directory without log gets a new identity: a replica that forgot what it
-// had promised must not speak for the one that promised it.
-func OpenStores(dir string, raftLog io.Writer) (*Stores, error) {
+// BeginStores makes the stores of a new replica in a directory that has none. The founder of a group is its first voter; any other
+// replica waits to be added.
+func BeginStores(dir string, id raft.ServerID, founder *raft.Server) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make log of the quota ledger: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("make log of the quota ledger: %s is not empty", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, logDir), 0o700); err != nil {
+		return fmt.Errorf("make log of the quota ledger: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, idFile), []byte(id+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write identity of the quota ledger's log: %w", err)
+	}
+	s, err := open(dir, id, io.Discard)
+	if err != nil {
+		return err
+	}
+	if founder != nil {
+		c := raft.DefaultConfig()
+		c.LocalID, c.LogOutput = id, io.Discard
+		_, nowhere := raft.NewInmemTransport("")
+		if err := raft.BootstrapCluster(c, s.Log, s.Log, s.Snapshots, nowhere, raft.Configuration{Servers: []raft.Server{*founder}}); err != nil {
+			return errors.Join(fmt.Errorf("begin quota ledger: %w", err), s.Close())
+		}
+	}
+	return s.Close()
+}
+
+// OpenStores opens the stores of the replica with the ID. It refuses a log that belongs to another one, and a replica that lost its
+// log: one that forgot what it had promised must not speak for the one that promised it.
+func OpenStores(dir string, id raft.ServerID, raftLog io.Writer) (*Stores, error) {
 	if raftLog == nil {
 		raftLog = io.Discard
 	}
-	logDir, idFile := filepath.Join(dir, "wal"), filepath.Join(dir, "server-id")
-	entries, err := os.ReadDir(logDir)
+	stamp, err := os.ReadFile(filepath.Join(dir, idFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open quota ledger: %w", err)
+		return nil, fmt.Errorf("read identity of the quota ledger's log: %w", err)
 	}
-	fresh := len(entries) == 0
-	if err := os.MkdirAll(logDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make directory of the quota ledger: %w", err)
+	entries, logErr := os.ReadDir(filepath.Join(dir, logDir))
+	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open quota ledger: %w", logErr)
 	}
-	id, err := serverID(idFile, fresh)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil || len(entries) == 0:
+		return nil, fmt.Errorf("the log of the quota ledger in %s is gone, and with it what this replica promised. "+
+			"It cannot go on as itself: forget it in the cluster, move its directory away, and join anew", dir)
+	case strings.TrimSpace(string(stamp)) != string(id):
+		return nil, fmt.Errorf("the log of the quota ledger in %s belongs to the replica %q, and this is %q: "+
+			"a log is never moved to another node", dir, strings.TrimSpace(string(stamp)), id)
 	}
+	return open(dir, id, raftLog)
+}
+
+func open(dir string, id raft.ServerID, raftLog io.Writer) (*Stores, error) {
 	snapshots, err := raft.NewFileSnapshotStore(dir, snapshotsKept, raftLog)
 	if err != nil {
 		return nil, fmt.Errorf("open snapshots of the quota ledger: %w", err)
 	}
-	if old, err := snapshots.List(); err != nil {
-		return nil, fmt.Errorf("list snapshots of the quota ledger: %w", err)
-	} else if fresh && len(old) > 0 {
-		return nil, fmt.Errorf("open quota ledger: %s has snapshots but its log is gone; move the directory away to join anew as an empty replica", dir)
-	}
-	meta := &metadb.BoltMetaDB{}
-	log, err := wal.Open(logDir, wal.WithMetaStore(meta))
+	log, err := openDisk(dir, &metadb.BoltMetaDB{})
 	if err != nil {
-		return nil, fmt.Errorf("open log of the quota ledger: %w", err)
+		return nil, err
 	}
-	return &Stores{ID: raft.ServerID(id), Log: log, Snapshots: snapshots, meta: meta}, nil
+	return &Stores{ID: id, Log: log, Snapshots: snapshots}, nil
 }
 
 // Close closes the log, after the replica has stopped.
-func (s *Stores) Close() error { return errors.Join(s.Log.Close(), s.meta.Close()) }
-
-func serverID(path string, fresh bool) (string, error) {
-	if !fresh {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return "", fmt.Errorf("read identity of the quota ledger's log: %w", err)
-		}
-		id := strings.TrimSpace(string(b))
-		if raw, err := hex.DecodeString(id); err != nil || len(raw) != idBytes {
-			return "", fmt.Errorf("identity of the quota ledger in %s is damaged", path)
-		}
-		return id, nil
-	}
-	raw := make([]byte, idBytes)
-	if _, err := rand.Read(raw); err != nil {
-		return "", fmt.Errorf("make identity of the quota ledger: %w", err)
-	}
-	id := hex.EncodeToString(raw)
-	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write identity of the quota ledger: %w", err)
-	}
-	return id, nil
-}
+func (s *Stores) Close() error { return s.Log.Close() }

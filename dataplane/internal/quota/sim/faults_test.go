@@ -123,6 +123,11 @@ func newGroup(w *world) *group {
 	if w.dayLimit > 0 {
 		limits = append(limits[:len(limits):len(limits)], w.dayLimit)
 	}
+	for _, more := range []int64{w.tokens, w.running} {
+		if more > 0 {
+			limits = append(limits[:len(limits):len(limits)], more)
+		}
+	}
 	for i, l := range limits {
 		e.Commands = append(e.Commands, ledger.Command{Kind: ledger.SetClass, Class: ledger.Class(i + 1), Version: 1, Max: l})
 	}

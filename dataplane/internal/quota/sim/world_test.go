@@ -22,6 +22,8 @@ type setting struct {
 	nodes    int
 	limits   []int64 // of the sliding keys
 	dayLimit int64   // of one more key that counts per day; 0 for none
+	tokens   int64   // of one more key, of which calls take different amounts, use a part of them and return the rest; 0 for none
+	running  int64   // of one more key that counts calls while they run; 0 for none
 	load     float64 // times the sum of the limits
 	clumps   bool    // calls come thirty at a time, and faults with them
 	skewed   bool    // node i gets 1/(i+1) of what the first gets
@@ -51,6 +53,9 @@ type track struct {
 	limit    int64
 	admitted []int64
 	arrivals []int64
+	asked    int // calls that had to ask the ledger
+	running  int64
+	most     int64 // calls that ran at a time
 }
 
 type event struct {
@@ -95,6 +100,12 @@ func run(t *testing.T, s setting, seed uint64) *world {
 	if s.dayLimit > 0 {
 		w.keys = append(w.keys, &track{id: ledger.ID{Kind: ledger.AccountDay, Lo: 99}, limit: s.dayLimit})
 	}
+	if s.tokens > 0 {
+		w.keys = append(w.keys, &track{id: ledger.ID{Kind: ledger.KeyTokens, Lo: 100}, limit: s.tokens})
+	}
+	if s.running > 0 {
+		w.keys = append(w.keys, &track{id: ledger.ID{Kind: ledger.KeyInFlight, Lo: 101}, limit: s.running})
+	}
 	for i := range s.nodes {
 		w.nodes = append(w.nodes, newNode(w, uint64(i+1)))
 	}
@@ -115,6 +126,10 @@ func run(t *testing.T, s setting, seed uint64) *world {
 // arrive has a call of the key arrive now and then, at some node.
 func (w *world) arrive(i int, k *track) {
 	gap := time.Duration(float64(time.Minute) / (w.load * float64(k.limit)))
+	if k.holds() {
+		w.arriveHold(i, k)
+		return
+	}
 	if w.clumps {
 		w.clump(i, k, clumpCalls*gap)
 		return
@@ -169,8 +184,9 @@ type node struct {
 	id          uint64
 	core        *client.Core
 	cells       []*client.Cell
-	waiters     [][]int64 // per key, when each gives up
-	incarnation uint64    // of the process, as from its disk
+	waiters     [][]waiter // per key
+	holds       map[*held]bool
+	incarnation uint64 // of the process, as from its disk
 	drift       float64
 	offset      int64
 	down        bool
@@ -195,7 +211,8 @@ func (n *node) boot() {
 	n.incarnation += 1000
 	n.core = client.NewCore(n.id, n.incarnation, 2*time.Second, n.clock, func() {})
 	n.core.Mutate(n.w.mutant)
-	n.cells, n.waiters = nil, make([][]int64, len(n.w.keys))
+	n.cells, n.waiters = nil, make([][]waiter, len(n.w.keys))
+	n.crash()
 	for i, k := range n.w.keys {
 		n.cells = append(n.cells, client.NewCell(k.id, ledger.Class(i+1), 1))
 	}
@@ -233,7 +250,8 @@ func (n *node) do(f func()) {
 
 func (n *node) call(i int) {
 	if !n.try(i) {
-		n.waiters[i] = append(n.waiters[i], n.w.now+int64(client.MaxWait))
+		n.w.keys[i].asked++
+		n.waiters[i] = append(n.waiters[i], waiter{until: n.w.now + int64(client.MaxWait)})
 		n.core.Want(n.cells[i], 1)
 		n.step()
 	}
@@ -260,12 +278,18 @@ func (n *node) try(i int) bool {
 func (n *node) retry(i int) {
 	old := n.waiters[i]
 	n.waiters[i] = old[:0:0]
-	for _, until := range old {
-		if n.try(i) || n.w.now >= until {
-			n.core.Unwant(n.cells[i], 1)
+	for _, one := range old {
+		var over bool
+		if one.tokens > 0 {
+			over = n.tryHold(i, one.tokens)
+		} else {
+			over = n.try(i)
+		}
+		if over || n.w.now >= one.until {
+			n.core.Unwant(n.cells[i], max(1, one.tokens))
 			continue
 		}
-		n.waiters[i] = append(n.waiters[i], until)
+		n.waiters[i] = append(n.waiters[i], one)
 	}
 }
 

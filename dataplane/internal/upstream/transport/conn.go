@@ -40,6 +40,7 @@ type Conn struct {
 
 	invalid error // what decoding the body has found, behind what was decoded before
 
+	out      []byte // of the request, what tryRead has to write before it waits
 	parts    [4][]byte
 	vector   net.Buffers
 	readable func(fd uintptr) bool // c.tryRead
@@ -79,66 +80,6 @@ func (c *Conn) SetDeadline(t time.Time) {
 	}
 	c.armed = t
 	_ = c.nc.SetReadDeadline(t) // fails only on a closed connection, whose reads fail as well
-}
-
-// exchange writes the request and waits for the head.
-func (c *Conn) exchange(ctx context.Context, parts [][]byte, t Times, began time.Time) error {
-	c.ctx = ctx
-	c.Head, c.scan, c.body, c.invalid = Head{}, headScan{}, body{}, nil
-	c.answered, c.broken, c.released = false, false, false
-	c.headLimit = time.Now().Add(t.Head)
-	c.armed = c.headLimit
-	wait := c.headLimit
-	if patience := began.Add(t.Patience); t.Patience > 0 && patience.Before(wait) {
-		wait = patience
-	}
-	_ = c.nc.SetDeadline(c.headLimit) // fails only on a closed connection, whose writes fail as well
-	c.unbind = context.AfterFunc(ctx, c.cancel)
-	if err := c.send(parts); err != nil {
-		return c.lateHead(err)
-	}
-	err := c.Await(wait)
-	if e, ok := errors.AsType[*Error](err); ok && e.Timeout() && wait.Before(c.headLimit) {
-		return nil
-	}
-	return err
-}
-
-// send writes the request in as few system calls as its parts allow.
-func (c *Conn) send(parts [][]byte) error {
-	if len(parts) == 1 {
-		_, err := c.nc.Write(parts[0])
-		return err
-	}
-	c.vector = append(net.Buffers(c.parts[:0]), parts...)
-	_, err := c.vector.WriteTo(c.nc)
-	clear(c.parts[:])
-	c.vector = nil
-	return err
-}
-
-// lateHead looks for the answer of a server that refused the request before reading all of it.
-func (c *Conn) lateHead(sendErr error) error {
-	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	c.broken = true
-	if errors.Is(sendErr, os.ErrDeadlineExceeded) {
-		return &Error{Send, sendErr}
-	}
-	if err := c.Await(time.Now().Add(lateHeadWait)); err == nil {
-		return nil
-	}
-	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	return &Error{Send, sendErr}
-}
-
-// stale reports whether err looks like the server closed a reused connection while it was idle.
-func (c *Conn) stale(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && c.reused && !c.answered && (e.Phase == Send || e.Phase == Await) && !e.Timeout()
 }
 
 // Await waits for the head of the answer until then, or until the time for it is up. After a timeout it may be called
@@ -234,8 +175,14 @@ func (c *Conn) failed(phase Phase, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
+	if errors.Is(err, errNotQuiet) {
+		return errNotQuiet
+	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // io.EOF is the clean end of a body
+	}
+	if phase == Await && c.answered && !timeout { // the server had begun: it may have done the work
+		phase = Cut
 	}
 	return &Error{phase, err}
 }

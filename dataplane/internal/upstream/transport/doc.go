@@ -6,6 +6,8 @@
 // body without its framing and goes back to the pool only after a clean end. The parser is strict: whatever two readers
 // could understand differently (both lengths, folded lines, bare line feeds, odd digits) is refused.
 //
+// [Host.Upload] does the same for a request whose body comes in while it is sent, in one buffer of 64 KiB.
+//
 // It does not follow redirects, use proxies, decompress, speak HTTP/2, or know what an answer means.
 //
 // Concurrency: a Host may be used by many goroutines. A Conn belongs to one goroutine; only the end of its context reaches

@@ -15,7 +15,7 @@ const (
 	Send                     // writing the request
 	Await                    // waiting for the head of the answer
 	Invalid                  // the answer breaks the protocol
-	Cut                      // the connection ended inside the body
+	Cut                      // the connection ended inside the answer
 )
 
 // String returns the word for logs and metrics.

@@ -22,6 +22,9 @@ func (h *Head) Is(mediaType string) bool {
 	return string(h.media[:h.mediaLen]) == mediaType
 }
 
+// MediaType returns the media type of the content type, in lower case; "" when there is none or it is over 64 bytes.
+func (h *Head) MediaType() string { return string(h.media[:h.mediaLen]) }
+
 // headScan finds the end of a head in a buffer that grows.
 type headScan struct {
 	line  int // start of the unfinished line

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -90,18 +91,20 @@ func (h *Host) Counts() (idle, busy int) {
 // change until Exchange returns; they are not used afterwards. The errors are *Error, or the cause of ctx.
 func (h *Host) Exchange(ctx context.Context, parts [][]byte, t Times) (*Conn, error) {
 	began := time.Now()
-	c := h.reuse()
-	if c == nil {
-		return h.fresh(ctx, parts, t, began)
-	}
-	err := c.exchange(ctx, parts, t, began)
-	if err == nil {
-		return c, nil
-	}
-	stale := c.stale(err)
-	c.Close()
-	if !stale {
-		return nil, err
+	for c := h.reuse(); c != nil; c = h.reuse() {
+		err := c.exchange(ctx, parts, t, began)
+		if err == nil {
+			return c, nil
+		}
+		stale := c.stale(err)
+		c.Close()
+		switch {
+		case errors.Is(err, errNotQuiet): // nothing was written
+		case stale:
+			return h.fresh(ctx, parts, t, began)
+		default:
+			return nil, err
+		}
 	}
 	return h.fresh(ctx, parts, t, began)
 }
@@ -119,25 +122,19 @@ func (h *Host) fresh(ctx context.Context, parts [][]byte, t Times, began time.Ti
 	return c, nil
 }
 
-// reuse returns the idle connection used last that is still good, or nil.
+// reuse returns the idle connection used last, or nil. Whether it is still good is seen when it is used.
 func (h *Host) reuse() *Conn {
-	for {
-		h.mu.Lock()
-		last := len(h.idle) - 1
-		if last < 0 {
-			h.mu.Unlock()
-			return nil
-		}
-		c := h.idle[last]
-		h.idle[last] = nil
-		h.idle = h.idle[:last]
-		h.mu.Unlock()
-		if c.quiet() {
-			c.reused = true
-			return c
-		}
-		h.drop(c)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := len(h.idle) - 1
+	if last < 0 {
+		return nil
 	}
+	c := h.idle[last]
+	h.idle[last] = nil
+	h.idle = h.idle[:last]
+	c.reused = true
+	return c
 }
 
 // dial opens a connection within timeout.
@@ -151,7 +148,7 @@ func (h *Host) dial(ctx context.Context, timeout time.Duration) (*Conn, error) {
 	if full {
 		return nil, &Error{Busy, ErrBusy}
 	}
-	nc, err := h.connect(ctx, timeout)
+	nc, err := h.connectApart(ctx, timeout)
 	if err != nil {
 		h.forget()
 		if ctx.Err() != nil {
@@ -160,6 +157,23 @@ func (h *Host) dial(ctx context.Context, timeout time.Duration) (*Conn, error) {
 		return nil, &Error{Connect, err}
 	}
 	return newConn(h, nc), nil
+}
+
+// connectApart is connect on a goroutine of its own. Dialing and a handshake go deep, and a call keeps the stack it has grown: half of
+// the memory of a stream would be that of having dialed.
+func (h *Host) connectApart(ctx context.Context, timeout time.Duration) (nc net.Conn, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("dialing panicked: %v", p)
+			}
+		}()
+		nc, err = h.connect(ctx, timeout)
+	}()
+	<-done
+	return nc, err
 }
 
 func (h *Host) connect(ctx context.Context, timeout time.Duration) (net.Conn, error) {

@@ -123,7 +123,7 @@ func TestAnAnswerThatBeganIsNotTriedAgain(t *testing.T) {
 	})
 	post(t.Context(), h, "/", nil)
 	_, _, err := post(t.Context(), h, "/", nil)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Phase != Await || requests.Load() != 2 {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Phase != Cut || requests.Load() != 2 {
 		t.Errorf("%v after %d requests", err, requests.Load())
 	}
 }

@@ -21,6 +21,10 @@ const (
 	keepAliveEvery = 10 * time.Second
 	keepAliveCount = 3
 
+	pieceBytesMin = 16 << 10              // of a body that is sent while it is read; a chunk is at least so long but for the last
+	emptyReadsMax = 100                   // of a body, without a byte
+	earlyWait     = 10 * time.Millisecond // for the head of an answer that begins before the request has ended
+
 	lateHeadWait  = time.Second // for the answer of a server that stopped reading the request
 	drainWait     = time.Second // for the end of a body whose reader has seen enough
 	drainReadsMax = 8           // reads for the same

@@ -60,8 +60,12 @@ func (c *Conn) read() (int, error) {
 	return 0, err
 }
 
-// tryRead reads what is there into a buffer that it takes only now, and reports whether it is worth returning.
+// tryRead reads what is there into a buffer that it takes only now, and reports whether it is worth returning. With a request
+// to write it does that instead.
 func (c *Conn) tryRead(fd uintptr) bool {
+	if c.out != nil && !c.sendOut(int(fd)) {
+		return c.err != nil
+	}
 	c.takeBuffer()
 	for {
 		c.n, c.err = syscall.Read(int(fd), (*c.buf)[c.v.hi:])
@@ -121,16 +125,41 @@ func (c *Conn) giveBuffer() {
 	c.v = view{}
 }
 
+// sendOut writes the request, leaves what could not be written in out with the reason in err, and reports whether to read at
+// once. That is only worth while if the server spoke first. It runs where a read is tried before it is waited for: the poller
+// has forgotten earlier events by then, so whatever comes later ends the wait, and a read that would find nothing is spared.
+func (c *Conn) sendOut(fd int) (readNow bool) {
+	silent := quiet(fd)
+	if c.reused && !silent {
+		c.err = errNotQuiet
+		return false
+	}
+	for {
+		n, err := syscall.Write(fd, c.out)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			c.err = err
+			return false
+		case n < len(c.out):
+			c.out, c.err = c.out[n:], syscall.EAGAIN
+			return false
+		}
+		c.out = nil
+		return !silent
+	}
+}
+
+// errNotQuiet is why a connection that was idle is not used again.
+var errNotQuiet = errors.New("an idle connection was closed or said something")
+
 // quiet reports whether an idle connection is open and has nothing to read. Bytes that nobody asked for would be taken
 // for the next answer.
 func (c *Conn) quiet() bool {
 	if c.raw != nil {
 		alive := false
-		err := c.raw.Control(func(fd uintptr) {
-			var b [1]byte
-			_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-			alive = errors.Is(err, syscall.EAGAIN)
-		})
+		err := c.raw.Control(func(fd uintptr) { alive = quiet(int(fd)) })
 		if err != nil || !alive {
 			return false
 		}
@@ -142,4 +171,10 @@ func (c *Conn) quiet() bool {
 	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
 	_, err := c.nc.Read(b[:])
 	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+func quiet(fd int) bool {
+	var b [1]byte
+	_, _, err := syscall.Recvfrom(fd, b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	return errors.Is(err, syscall.EAGAIN)
 }

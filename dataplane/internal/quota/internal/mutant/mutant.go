@@ -8,11 +8,16 @@ type Set struct {
 	SettleAtUse       bool // use is stamped with the session's last frame before it instead of when it is learned
 	NoGuard           bool // a token is released W after the start of its slot, without guard or rounding up
 	IgnoreOutstanding bool // grants look at settled tokens only
+	GrantWhole        bool // amounts are granted whole, free or not
 	FreeOnExpiry      bool // an expired session's unspent tokens are taken as never used
 
 	// Ledger clock.
 	ClockSteps bool // a new leader uses its wall clock
 
 	// Client.
-	ClockFirst bool // the clock is read before the take
+	ClockFirst    bool // the clock is read before the take
+	SettleNothing bool // settling gives back what was used, too
+
+	// No defect: without it, the simulation measures what the token that is kept for the next call is worth.
+	KeepNone bool
 }

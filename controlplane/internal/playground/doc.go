@@ -1,0 +1,12 @@
+// Package playground makes test calls for developers who are signed in to the portal: it turns what the portal sends into a
+// request to the gateway, with the value of the chosen key, and hands back the gateway's answer as it came. So the key decides
+// what is allowed, whose limits hold and whose usage it is, exactly as in a call from outside; its value never leaves the
+// server. Cameras are calibrated here, because the gateway has no such operation, and the calibrations go along with the
+// calls that need them.
+//
+// The package checks what it needs to send a call on (endpoint, key, size); the rest is the gateway's to judge. It
+// retries nothing, since a call may cost something.
+//
+// While the gateway is away calls fail with a 502, while the database is away with the store's 503. What a call may take
+// (bytes, time, calls at once) is bounded in limits.go. All types are safe for concurrent use; an [Answer] has one reader.
+package playground

@@ -1,0 +1,29 @@
+package store
+
+const (
+	countOtherCameras = `
+		SELECT count(*) FROM playground_cameras
+		WHERE developer_id = $1 AND NOT (session_id = $2 AND camera_id = $3)`
+
+	upsertCamera = `
+		INSERT INTO playground_cameras (developer_id, session_id, camera_id, homography, inliers, total_points, calibrated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (developer_id, session_id, camera_id) DO UPDATE
+		SET homography = excluded.homography, inliers = excluded.inliers, total_points = excluded.total_points,
+			calibrated_at = excluded.calibrated_at`
+
+	selectCameras = `
+		SELECT session_id, camera_id, homography, inliers, total_points, calibrated_at FROM playground_cameras
+		WHERE developer_id = $1 AND session_id = $2 AND calibrated_at > $3 ORDER BY camera_id`
+
+	deleteOldCameras = `DELETE FROM playground_cameras WHERE calibrated_at <= $1`
+)
+
+func cameraStatements() map[string]string {
+	return map[string]string{
+		"countOtherCameras": countOtherCameras,
+		"upsertCamera":      upsertCamera,
+		"selectCameras":     selectCameras,
+		"deleteOldCameras":  deleteOldCameras,
+	}
+}

@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX account_links_expires ON account_links (expires_at);

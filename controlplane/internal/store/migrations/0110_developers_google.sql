@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+ALTER TABLE developers ADD COLUMN google_sub TEXT;

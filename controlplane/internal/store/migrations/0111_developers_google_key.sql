@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE UNIQUE INDEX developers_google_sub_key ON developers (google_sub);

@@ -1,0 +1,19 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+-- Who changed what. Rows are added and never changed. before and after are JSON, kept as text because the hash is of their
+-- bytes. They refer to nothing by foreign key: they outlive what they tell of.
+CREATE TABLE audit_records (
+    chain       UUID        NOT NULL,
+    seq         INT8        NOT NULL,
+    at          TIMESTAMPTZ NOT NULL,
+    actor       TEXT        NOT NULL,
+    session_id  TEXT        NOT NULL,
+    address     TEXT        NOT NULL,
+    operation   TEXT        NOT NULL,
+    kind        TEXT        NOT NULL,
+    target      TEXT        NOT NULL,
+    before      TEXT,
+    after       TEXT,
+    hash        BYTEA       NOT NULL,
+    CONSTRAINT audit_records_pk PRIMARY KEY (chain, seq)
+);

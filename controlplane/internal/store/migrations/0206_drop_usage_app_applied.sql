@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+DROP TABLE usage_app_applied;

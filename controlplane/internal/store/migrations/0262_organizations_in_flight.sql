@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+ALTER TABLE organizations ADD COLUMN in_flight INT8;

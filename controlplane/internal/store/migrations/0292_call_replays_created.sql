@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX call_replays_created_idx ON call_replays (created_at);

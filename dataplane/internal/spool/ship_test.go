@@ -1,0 +1,34 @@
+package spool_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"modelgate.internal/shared/plane"
+)
+
+// A busy node sends few large uploads: while calls go on, each takes what has gathered since the one before.
+func TestUploadsOfABusyNodeAreFew(t *testing.T) {
+	ingest := newIngest(t)
+	ingest.setFault(func(string, []plane.UsageRecord) (bool, int, error) {
+		time.Sleep(5 * time.Millisecond) // more has come when the answer is there
+		return true, 0, nil
+	})
+	s := open(t, t.TempDir(), ingest, options{})
+	stop := run(t, s)
+	began := time.Now()
+	for i := 0; time.Since(began) < time.Second; i++ {
+		add(t, s, fmt.Sprint(i))
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began) // a machine that is slow makes fewer, never more
+	ingest.mu.Lock()
+	uploads := ingest.uploads
+	ingest.mu.Unlock()
+	if most := int(took/(250*time.Millisecond)) + 2; uploads > most || uploads == 0 {
+		t.Errorf("%d uploads in %s, want at most %d", uploads, took, most)
+	}
+	stop()
+	exactlyOnce(t, ingest)
+}

@@ -1,0 +1,94 @@
+import { endSession, freshToken, onSessionChange } from "../session/session";
+import { api, ask, type Schemas } from "./client";
+import { Failure, failureOf, noAnswer } from "./failure";
+
+/** Address of the gateway, which the control plane wrote into the page. */
+export function gatewayURL(): string {
+  const url = document.querySelector<HTMLMetaElement>("meta[name=modelgate-gateway]")?.content ?? "";
+  return url.startsWith("http") ? url.replace(/\/$/, "") : location.origin;
+}
+
+/** A call to the gateway with an API key. A refusal is thrown as a Failure. */
+export async function callGateway(key: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("Authorization", `Bearer ${key}`);
+  if (init.body) headers.set("Content-Type", "application/json");
+  const response = await fetch(gatewayURL() + path, { ...init, headers }).catch((thrown: unknown) => {
+    if (init.signal?.aborted) throw thrown;
+    throw new Failure(0, `The gateway at ${gatewayURL()} did not answer. ${noAnswer.split(". ")[1]}`);
+  });
+  if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
+  return response;
+}
+
+/** A call to the gateway that the control plane makes with the chosen key, whose value stays there. A refusal is thrown as a Failure. */
+export async function callPlayground(
+  path: string,
+  key: { app_id: string; key_id: string },
+  body: object,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const response = await fetch(`/dev/playground${path}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${await freshToken()}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ ...body, ...key }),
+    ...(signal ? { signal } : {}),
+  }).catch((thrown: unknown) => {
+    if (signal?.aborted) throw thrown;
+    throw new Failure(0, noAnswer);
+  });
+  if (response.status === 401 && !response.headers.has("X-Answered-By")) endSession();
+  if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
+  return response;
+}
+
+// Values of keys, for as long as the page lives. They are never stored: every reload reads them again, which is recorded.
+const values = new Map<string, string>();
+onSessionChange(() => values.clear());
+
+/** Keeps the value of a key that was just shown. */
+export function rememberKey(keyID: string, key: string): void {
+  values.set(keyID, key);
+}
+
+export function forgetKey(keyID: string): void {
+  values.delete(keyID);
+}
+
+/** The value of one of the developer's keys. The first time it asks the control plane. */
+export async function keyValue(appID: string, keyID: string): Promise<string> {
+  const known = values.get(keyID);
+  if (known) return known;
+  const query = { app_id: appID, key_id: keyID };
+  const { key } = await ask(api.GET("/dev/playground/key-for-stream", { params: { query } }));
+  values.set(keyID, key);
+  return key;
+}
+
+let token: { keyID: string; value: string; until: number } | undefined;
+onSessionChange(() => {
+  token = undefined;
+});
+
+/**
+ * What the gateway takes for a key: a token of minutes where the control plane gives one, which is for the developer's oldest
+ * key; the value of the key itself where it was shown already, or for another key.
+ */
+export async function credential(appID: string, keyID: string): Promise<string> {
+  if (!values.has(keyID) && !(token && token.until > Date.now())) {
+    const given = await ask(api.GET("/dev/config/stream-key")).catch(() => undefined); // without one it is the value
+    if (given) token = { keyID: given.key_id, value: given.token, until: Date.now() + given.expires_in * 800 };
+  }
+  if (token?.keyID === keyID && token.until > Date.now()) return token.value;
+  return keyValue(appID, keyID);
+}
+
+/** What the gateway would do with a call of this key, without making it. */
+export async function dryRun(key: string, model: string): Promise<Schemas["DryRun"]> {
+  const response = await callGateway(key, "/api/v1/agent", {
+    method: "POST",
+    headers: { "X-Dry-Run": "1" },
+    body: JSON.stringify({ prompt: "Would this be answered?", model, stream: true }),
+  });
+  return (await response.json()) as Schemas["DryRun"];
+}

@@ -1,0 +1,10 @@
+const keptForMs = 1000;
+
+/** Has the browser save a text as a file. */
+export function save(name: string, type: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), keptForMs);
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package obs_test
+
+// raceEnabled tells that the race detector, which has pools forget, is off.
+const raceEnabled = false
