@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bufio"
 	"bytes"
 	"log/slog"
 	"net"
@@ -179,12 +180,9 @@ func TestClientsThatLeave(t *testing.T) {
 	first := send(t, n.main, request)
 	<-n.model.opened
 	joined := send(t, n.main, request)
-	buf := make([]byte, 1)
-	if _, err := joined.Read(buf); err != nil {
-		t.Fatal(err)
-	}
+	answered(t, joined)
 	must(t, joined.Close())
-	other := send(t, n.main, under("k", ask("svc_test_ok", "wait", true)))
+	other := answered(t, send(t, n.main, request))
 	must(t, first.Close())
 	awaitFrees(t, c, 1)
 	if got := string(receive(t, other, "POST")); !strings.Contains(got, `"status":503`) || !strings.Contains(got, "did not end well") || !strings.Contains(got, "[DONE]") {
@@ -193,6 +191,23 @@ func TestClientsThatLeave(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
 	}
+}
+
+// peeked is a connection of which something was read ahead.
+type peeked struct {
+	net.Conn
+	ahead *bufio.Reader
+}
+
+func (p peeked) Read(b []byte) (int, error) { return p.ahead.Read(b) }
+
+// answered waits until the gateway began to answer, so that it is known to have taken the request in.
+func answered(t *testing.T, conn net.Conn) net.Conn {
+	t.Helper()
+	ahead := bufio.NewReader(conn)
+	_, err := ahead.Peek(1)
+	must(t, err)
+	return peeked{conn, ahead}
 }
 
 // Whoever waits for a whole answer makes the call when the first one could not.
