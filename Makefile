@@ -81,7 +81,7 @@ unlimited: build
 	! cmp -s dataplane/internal/limit/limit.go $(UNLIMITED)/limit.go
 	echo '{"Replace":{"$(CURDIR)/dataplane/internal/limit/limit.go":"$(CURDIR)/$(UNLIMITED)/limit.go"}}' > $(UNLIMITED)/overlay.json
 	go build -overlay $(UNLIMITED)/overlay.json -o $(UNLIMITED)/dataplane ./dataplane/cmd/dataplane
-	cp bin/controlplane bin/mockmodel bin/mailbox $(UNLIMITED)/
+	cp bin/controlplane bin/mockmodel bin/mailbox bin/stripesim $(UNLIMITED)/
 
 .PHONY: bench-ledger
 bench-ledger: unlimited database ## what limits cost: our gateway with and without judging them beside nginx (QUICK=1), and the ledger's own figures
