@@ -22,7 +22,7 @@ func TestABannedNodeGetsNothing(t *testing.T) {
 		}
 	}
 	refused()
-	if a := w.s.accounts[key(1)]; a.counted() != 11 {
+	if a := w.s.find(key(1)); a.counted() != 11 {
 		t.Errorf("%d counted", a.counted())
 	}
 	before := snapshotOf(t, w.s)
@@ -43,7 +43,7 @@ func TestABannedNodeGetsNothing(t *testing.T) {
 	}
 	w.at += 2000 + 60_000 + 100 + 500 // until one window after its session, which is gone by then, as node 2's is
 	w.ask(3, Record{ID: key(1), Class: 1, Hold: 1})
-	if a := w.s.accounts[key(1)]; a.counted() != 1 {
+	if a := w.s.find(key(1)); a.counted() != 1 {
 		t.Errorf("%d counted", a.counted())
 	}
 }

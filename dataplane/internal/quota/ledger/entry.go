@@ -70,6 +70,11 @@ const (
 
 // AppendEntry appends the encoding of the entry: version (1 byte), then unsigned varints and single bytes as in the code.
 func AppendEntry(b []byte, e *Entry) []byte {
+	records := 0
+	for i := range e.Frames {
+		records += len(e.Frames[i].Records)
+	}
+	b = slices.Grow(b, frameBytesMost*(1+len(e.Frames))+recordBytesOften*records)
 	b = append(b, entryVersion)
 	b = binary.AppendUvarint(b, uint64(e.At))
 	b = binary.AppendUvarint(b, uint64(len(e.Commands)))
@@ -146,10 +151,14 @@ func appendCommand(b []byte, c *Command) []byte {
 
 // DecodeEntry decodes an entry. Any error is a reason to halt.
 func DecodeEntry(b []byte) (Entry, error) {
-	if len(b) > EntryBytesMax {
-		return Entry{}, fmt.Errorf("entry has %d bytes, more than %d", len(b), EntryBytesMax)
-	}
 	r := reader{rest: b}
+	return r.entry()
+}
+
+func (r *reader) entry() (Entry, error) {
+	if len(r.rest) > EntryBytesMax {
+		return Entry{}, fmt.Errorf("entry has %d bytes, more than %d", len(r.rest), EntryBytesMax)
+	}
 	if v := r.byte(); r.err == nil && v != entryVersion {
 		return Entry{}, fmt.Errorf("entry has version %d; this build knows %d", v, entryVersion)
 	}
@@ -160,7 +169,7 @@ func DecodeEntry(b []byte) (Entry, error) {
 	for i := range e.Commands {
 		r.command(&e.Commands[i])
 	}
-	if n := r.count(len(b)); n > 0 && r.err == nil {
+	if n := r.count(len(r.rest)); n > 0 && r.err == nil {
 		e.Frames = make([]Frame, n)
 	}
 	for i := range e.Frames {
@@ -205,8 +214,19 @@ func (f *Frame) Check() error {
 
 // reader decodes; after the first error it returns zeros.
 type reader struct {
-	rest []byte
-	err  error
+	rest    []byte
+	err     error
+	records []Record // of all frames so far, and room for more
+}
+
+// take returns room for the records of a frame. Those of earlier frames stay where they are.
+func (r *reader) take(n int) []Record {
+	from := len(r.records)
+	if cap(r.records)-from < n {
+		from, r.records = 0, make([]Record, 0, max(n, min(2*cap(r.records), EntryRecordsMax)))
+	}
+	r.records = r.records[:from+n]
+	return r.records[from : from+n : from+n]
 }
 
 func (r *reader) fail(format string, args ...any) {
@@ -286,11 +306,11 @@ func (r *reader) frame(f *Frame) {
 	f.Leave = flags&flagLeave != 0
 	seeds := int64(0)
 	if n := r.count(FrameRecordsMax); n > 0 {
-		f.Records = make([]Record, n)
+		f.Records = r.take(n)
 	}
 	for i := range f.Records {
 		rec := &f.Records[i]
-		rec.ID = r.id()
+		rec.ID, rec.Seed = r.id(), 0
 		rec.Class = Class(r.int(1<<32 - 1))
 		rec.Seen = r.uint()
 		rec.Used, rec.Void, rec.Hold = r.int(counterMax), r.int(counterMax), r.int(LimitMax)

@@ -133,21 +133,20 @@ func (s *State) recall(a *account, asker *session, res *Result) {
 
 // account finds or makes the account of a record. It returns nil when the ledger is full.
 func (s *State) account(r *Record) *account {
-	if a := s.accounts[r.ID]; a != nil {
+	if a := s.find(r.ID); a != nil {
 		return a
 	}
 	switch {
-	case len(s.accounts) >= AccountsMax:
+	case len(s.slab) >= AccountsMax:
 		return nil
-	case len(s.accounts) == 0: // nothing is due in the past
+	case len(s.slab) == 0: // nothing is due in the past
 		s.wheel.cursor, s.wheel.sorted = s.tick(), false
 	}
 	a := &account{
-		id: r.ID, class: r.Class, seen: r.Seen, index: uint32(len(s.slab)), gen: s.gen,
+		id: r.ID, class: r.Class, seen: r.Seen, gen: s.gen,
 		day: uint32(s.now / dayMS), recalled: uint32(s.now - recallAgainMS),
 	}
-	s.accounts[r.ID] = a
-	s.slab = append(s.slab, a)
+	s.insert(a)
 	s.wheel.add(a, s.tick()+s.restTicks())
 	return a
 }

@@ -57,7 +57,11 @@ func (w *world) frame(f Frame) Result {
 // check demands that the sums of every account are true.
 func (w *world) check() {
 	w.t.Helper()
-	for id, a := range w.s.accounts {
+	for place, a := range w.s.slab {
+		id := a.id
+		if w.s.find(id) != a || int(a.index) != place || len(w.s.places) != len(w.s.slab) {
+			w.t.Fatalf("limit %s: at place %d of %d, known at %d of %d", id, place, len(w.s.slab), a.index, len(w.s.places))
+		}
 		var settled, outstanding int64
 		for _, s := range a.slots {
 			settled += int64(s.count)

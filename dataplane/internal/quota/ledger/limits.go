@@ -19,6 +19,12 @@ const (
 	capturePartRecords = 256     // limits copied per lock hold of a snapshot
 )
 
+// Sizes that room is made for. What needs more gets it.
+const (
+	frameBytesMost   = 40 // without records; also of an entry without frames and commands
+	recordBytesOften = 28 // of a UUID's limit
+)
+
 // Times of the algorithm in milliseconds of the ledger clock.
 const (
 	slotsPerWindow   = 240

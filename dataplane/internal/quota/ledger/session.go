@@ -58,11 +58,14 @@ func (s *State) frame(f *Frame, reply *Reply, res *Result) {
 	reply.Status = Accepted
 	previous := cur.lastSeen
 	cur.seq, cur.lastSeen = f.Seq, s.now
-	if len(f.Records) > 0 {
+	if len(f.Records) > 0 && res.leads {
 		reply.Grants = make([]Grant, len(f.Records))
 	}
 	for i := range f.Records {
-		reply.Grants[i] = s.record(cur, &f.Records[i], f.Leave, previous, res)
+		g := s.record(cur, &f.Records[i], f.Leave, previous, res)
+		if res.leads {
+			reply.Grants[i] = g
+		}
 	}
 	if f.Leave {
 		cur.left = true
@@ -77,7 +80,7 @@ func (s *State) begin(f *Frame) *session {
 
 func (s *State) supersede(old, next *session) {
 	if s.mutant.HolderByNode {
-		for _, a := range s.accounts {
+		for _, a := range s.slab {
 			for i := range a.holders {
 				if a.holders[i].session == old {
 					a.holders[i].session = next

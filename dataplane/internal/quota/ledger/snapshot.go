@@ -262,7 +262,7 @@ func (s *State) Restore(from io.Reader) error {
 		return errors.New("restore quota ledger: a snapshot is being written")
 	}
 	s.now, s.nodes, s.lost, s.classes, s.overrides = next.now, next.nodes, next.lost, next.classes, next.overrides
-	s.accounts, s.slab, s.wheel, s.gen = next.accounts, next.slab, next.wheel, next.gen
+	s.places, s.slab, s.wheel, s.gen = next.places, next.slab, next.wheel, next.gen
 	s.seeds, s.seedDay, s.banned = next.seeds, next.seedDay, next.banned
 	return nil
 }
@@ -317,7 +317,7 @@ func decodeSnapshot(b []byte) (*State, error) {
 		s.overrides[id] = r.terms()
 	}
 	n := r.count(AccountsMax)
-	s.accounts, s.slab = make(map[ID]*account, n), make([]*account, 0, n)
+	s.places, s.slab = make(map[packedID]uint32, n), make([]*account, 0, n)
 	for range n {
 		r.account(s)
 	}
@@ -340,7 +340,7 @@ func (r *reader) uint32() uint32 { return uint32(r.int(1<<32 - 1)) }
 func (r *reader) account(s *State) {
 	a := &account{
 		id: r.id(), class: Class(r.uint32()), seen: r.uint(), due: r.uint32(), day: r.uint32(), recalled: r.uint32(),
-		settled: r.int(1 << 50), index: uint32(len(s.slab)),
+		settled: r.int(1 << 50),
 	}
 	if n := r.count(len(r.rest)); n > 0 {
 		a.slots = make([]slot, n)
@@ -371,11 +371,10 @@ func (r *reader) account(s *State) {
 	if r.err != nil {
 		return
 	}
-	if s.accounts[a.id] != nil || cmp.Compare(a.due, s.wheel.cursor) < 0 {
+	if s.find(a.id) != nil || cmp.Compare(a.due, s.wheel.cursor) < 0 {
 		r.fail("limit %s is there twice or due in the past", a.id)
 		return
 	}
-	s.accounts[a.id] = a
-	s.slab = append(s.slab, a)
+	s.insert(a)
 	s.wheel.add(a, a.due)
 }

@@ -19,8 +19,9 @@ type State struct {
 	classes   map[Class]terms
 	overrides map[ID]terms
 	banned    map[uint64]struct{} // nodes that are gone for good
-	accounts  map[ID]*account
-	slab      []*account // all accounts, in no order, for a capture to walk
+	places    map[packedID]uint32 // of the accounts in the slab; without pointers, since there are many
+	slab      []*account          // all accounts, in no order
+	records   []Record            // of the newest entry, whose room is used again
 	wheel     wheel
 	seedDay   uint32 // UTC day of the newest SeedDays
 	seeds     uint32 // how many there were
@@ -39,7 +40,7 @@ type terms struct {
 func New(p Policy) *State {
 	return &State{
 		policy: p, nodes: map[uint64]*session{}, lost: map[sessionKey]*session{}, classes: map[Class]terms{},
-		overrides: map[ID]terms{}, banned: map[uint64]struct{}{}, accounts: map[ID]*account{}, wheel: wheel{ticks: map[uint32][]*account{}},
+		overrides: map[ID]terms{}, banned: map[uint64]struct{}{}, places: map[packedID]uint32{}, wheel: wheel{ticks: map[uint32][]*account{}},
 	}
 }
 
@@ -60,7 +61,7 @@ type Size struct{ Accounts, Nodes, LostSessions, Classes, Overrides, Banned int 
 func (s *State) Size() Size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Size{len(s.accounts), len(s.nodes), len(s.lost), len(s.classes), len(s.overrides), len(s.banned)}
+	return Size{len(s.slab), len(s.nodes), len(s.lost), len(s.classes), len(s.overrides), len(s.banned)}
 }
 
 // Banned reports whether the node with the number was banned.
@@ -84,6 +85,8 @@ type Result struct {
 	At      int64
 	Replies []Reply // one per frame, in their order
 	Recalls []Recall
+
+	leads bool // grants are wanted
 }
 
 // Status says what became of a frame.
@@ -125,15 +128,22 @@ type Recall struct {
 }
 
 // Apply applies an encoded entry. On an error, which is a *HaltError, the state is unchanged.
-func (s *State) Apply(b []byte) (Result, error) {
-	e, err := DecodeEntry(b)
+func (s *State) Apply(b []byte) (Result, error) { return s.apply(b, true) }
+
+// Follow is Apply for a replica that does not lead: nobody waits for its grants, so its replies have none.
+func (s *State) Follow(b []byte) (Result, error) { return s.apply(b, false) }
+
+func (s *State) apply(b []byte, leads bool) (Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := reader{rest: b, records: s.records[:0]}
+	e, err := r.entry()
+	s.records = r.records
 	if err != nil {
 		return Result{}, &HaltError{err}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.now = max(s.now, e.At)
-	res := Result{At: s.now}
+	res := Result{At: s.now, leads: leads}
 	for i := range e.Commands {
 		s.command(&e.Commands[i], &res)
 	}
@@ -157,7 +167,7 @@ func (s *State) command(c *Command, res *Result) {
 		if t, ok := s.overrides[c.ID]; (ok && c.Version > t.version) || (!ok && len(s.overrides) < OverridesMax) {
 			s.overrides[c.ID] = terms{version: c.Version, max: c.Max, cleared: c.Kind == ClearOverride}
 		}
-		if a := s.accounts[c.ID]; a != nil {
+		if a := s.find(c.ID); a != nil {
 			s.own(a)
 			a.advance(s)
 			if max, _ := s.limitOf(a); a.counted() > max {

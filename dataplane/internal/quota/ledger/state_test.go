@@ -65,13 +65,13 @@ func TestLostSessionsAreChargedAtTheirEnd(t *testing.T) {
 	for w.at+1000 < end+60_000 {
 		w.at += 1000
 		w.ask(2, Record{ID: key(1), Class: 1, Used: 1})
-		if w.s.accounts[key(1)].counted() < 5 {
+		if w.s.find(key(1)).counted() < 5 {
 			t.Fatalf("lost tokens are free %d ms after the session's end", w.at-end)
 		}
 	}
 	w.at = end + 60_000 + 100 + 250
 	w.ask(2, Record{ID: key(1), Class: 1, Used: 1})
-	if n := w.s.accounts[key(1)].counted(); n > 1 {
+	if n := w.s.find(key(1)).counted(); n > 1 {
 		t.Fatalf("%d counted", n)
 	}
 }
@@ -89,7 +89,7 @@ func TestIncarnations(t *testing.T) {
 	if reply.Status != Stale || reply.Newest != 2 {
 		t.Fatal(reply)
 	}
-	a := w.s.accounts[key(1)]
+	a := w.s.find(key(1))
 	if a.outstanding != 10 || a.settled != 0 {
 		t.Fatalf("%+v", a)
 	}
@@ -141,7 +141,7 @@ func TestLeave(t *testing.T) {
 	w.frame(Frame{Node: 1, Incarnation: 1, Leave: true, Records: []Record{{ID: key(1), Class: 1, Used: 3, Void: 6, Hold: 50}}})
 	w.at++
 	w.ask(2, Record{ID: key(1), Class: 1})
-	if a := w.s.accounts[key(1)]; a.settled != 4 || a.outstanding != 0 {
+	if a := w.s.find(key(1)); a.settled != 4 || a.outstanding != 0 {
 		t.Fatalf("settled %d, outstanding %d", a.settled, a.outstanding)
 	}
 }
@@ -286,16 +286,16 @@ func TestHostileNodesMintNothing(t *testing.T) {
 			e := randomEntry(r, w.at)
 			e.Commands = nil
 			w.apply(e)
-			for id, a := range w.s.accounts {
+			for _, a := range w.s.slab {
 				if a.counted() > 50 {
-					t.Fatalf("seed %d: limit %s has %d tokens of 50", seed, id, a.counted())
+					t.Fatalf("seed %d: limit %s has %d tokens of 50", seed, a.id, a.counted())
 				}
 			}
 		}
 	}
 }
 
-// The same log gives the same bytes, also over a snapshot in its midst that is written while entries are applied.
+// The same log gives the same bytes to who leads and who follows, also over a snapshot in its midst that is written while entries are applied.
 func TestSnapshotRestoreApplyIsApply(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -308,7 +308,7 @@ func TestSnapshotRestoreApplyIsApply(t *testing.T) {
 			if _, err := a.Apply(log); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Apply(log); err != nil {
+			if _, err := b.Follow(log); err != nil {
 				t.Fatal(err)
 			}
 		}

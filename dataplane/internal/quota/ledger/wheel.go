@@ -23,7 +23,7 @@ func (s *State) restTicks() uint32 { return uint32(max(2, s.policy.WindowMS/4/wh
 // collect works off what is due, at most collectPerEntryMax accounts.
 func (s *State) collect() {
 	w := &s.wheel
-	if len(s.accounts) == 0 || w.cursor > s.tick() {
+	if len(s.slab) == 0 || w.cursor > s.tick() {
 		return
 	}
 	s.collectNodes()
@@ -63,15 +63,7 @@ func (s *State) visit(a *account) {
 	s.own(a)
 	a.advance(s)
 	if a.empty() {
-		delete(s.accounts, a.id)
-		last := s.slab[len(s.slab)-1]
-		if last != a {
-			s.own(last) // it may move to where a running capture has been
-			last.index = a.index
-			s.slab[a.index] = last
-		}
-		s.slab[len(s.slab)-1] = nil
-		s.slab = s.slab[:len(s.slab)-1]
+		s.remove(a)
 		return
 	}
 	next := s.tick() + s.restTicks()

@@ -38,12 +38,15 @@ func (f *fsm) Apply(l *raft.Log) any {
 		return nil
 	}
 	f.mu.Lock()
-	halted := f.halted
+	halted, apply := f.halted, f.state.Follow
+	if l.Term == f.term {
+		apply = f.state.Apply
+	}
 	f.mu.Unlock()
 	if halted != nil {
 		return outcome{err: halted}
 	}
-	res, err := f.state.Apply(l.Data)
+	res, err := apply(l.Data)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
