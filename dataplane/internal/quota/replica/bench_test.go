@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -79,6 +80,7 @@ type offered struct {
 	granted  int64 // per second
 	entries  float64
 	cpu      time.Duration // of the three replicas and the nodes, per reservation
+	garbage  float64       // bytes allocated by all of them, per reservation
 	p50, p99 time.Duration // of a frame, from when the first of its reservations was due
 }
 
@@ -87,7 +89,7 @@ func offer(r *Replica, run uint64, perSecond float64) offered {
 	var granted atomic.Int64
 	var mu sync.Mutex
 	var took []time.Duration
-	before, begin, cpu := r.Entries(), time.Now(), cpuTime()
+	before, begin, cpu, memory := r.Entries(), time.Now(), cpuTime(), allocated()
 	var done sync.WaitGroup
 	for node := range uint64(benchNodes) {
 		done.Go(func() {
@@ -124,11 +126,11 @@ func offer(r *Replica, run uint64, perSecond float64) offered {
 		})
 	}
 	done.Wait()
-	seconds := time.Since(begin).Seconds()
+	seconds, n := time.Since(begin).Seconds(), max(1, granted.Load())
 	slices.Sort(took)
 	return offered{
-		granted: int64(float64(granted.Load()) / seconds), entries: float64(r.Entries()-before) / seconds,
-		p50: took[len(took)/2], p99: took[len(took)*99/100], cpu: (cpuTime() - cpu) / time.Duration(max(1, granted.Load())),
+		granted: int64(float64(n) / seconds), entries: float64(r.Entries()-before) / seconds, p50: took[len(took)/2], p99: took[len(took)*99/100],
+		cpu: (cpuTime() - cpu) / time.Duration(n), garbage: float64(allocated()-memory) / float64(n),
 	}
 }
 
@@ -143,11 +145,20 @@ func BenchmarkReservations(b *testing.B) {
 		b.ReportMetric(float64(steady.granted), "steady/s")
 		b.ReportMetric(float64(steady.p50.Microseconds())/1000, "steady-p50-ms")
 		b.ReportMetric(float64(steady.p99.Microseconds())/1000, "steady-p99-ms")
+		b.ReportMetric(float64(steady.cpu.Nanoseconds()), "steady-cpu-ns/reservation")
+		b.ReportMetric(steady.garbage, "steady-B/reservation")
 		b.ReportMetric(steady.entries, "entries/s")
 		b.ReportMetric(float64(peak.granted), "peak/s")
 		b.ReportMetric(float64(peak.cpu.Nanoseconds()), "peak-cpu-ns/reservation")
 		b.ReportMetric(100*float64(over.granted)/float64(peak.granted), "%peak-at-4x")
 	}
+}
+
+// allocated is how many bytes this process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 // cpuTime is what this process has used.

@@ -4,6 +4,7 @@ import "time"
 
 // Bounds of a replica.
 const (
+	logsCached        = 16                   // newest entries that stay in memory, where replication and the ledger read them; of 0.1 MB each under full load
 	tickGap           = 2 * time.Millisecond // at least, between two entries
 	inFlightMax       = 4                    // entries that are proposed and not applied
 	pendingRecordsMax = 16 * 4096            // records that wait for an entry

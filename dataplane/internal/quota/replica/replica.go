@@ -81,6 +81,10 @@ func Open(o Options) (*Replica, error) {
 	}
 	c := raft.DefaultConfig()
 	c.LocalID = o.ID
+	recent, err := raft.NewLogCache(logsCached, o.Logs)
+	if err != nil {
+		return nil, fmt.Errorf("keep newest entries of the quota ledger: %w", err)
+	}
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = heartbeat, election, leaderLease
 	c.CommitTimeout = commitTell
 	c.BatchApplyCh = true
@@ -102,7 +106,7 @@ func Open(o Options) (*Replica, error) {
 			}
 		}
 	}
-	if r.raft, err = raft.NewRaft(c, r.fsm, o.Logs, r.stable, o.Snapshots, o.Transport); err != nil {
+	if r.raft, err = raft.NewRaft(c, r.fsm, recent, r.stable, o.Snapshots, o.Transport); err != nil {
 		return nil, fmt.Errorf("start raft of the quota ledger: %w", err)
 	}
 	r.fsm.mu.Lock()
