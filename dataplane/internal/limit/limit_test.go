@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"modelgate.internal/dataplane/internal/limit"
@@ -55,99 +56,107 @@ func wantLimited(t *testing.T, err error, text string) {
 }
 
 func TestTheRefusingLimitIsNamed(t *testing.T) {
-	l := limit.New(quotatest.New().Node(t, 1))
-	c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, 30), perMinute(plane.LimitAppMinute, appBucket, 10), perDay(100)))
-	v, err := l.Admit(t.Context(), c, time.Now())
-	if err != nil || v.Name != plane.LimitAppMinute || v.Limit != 10 || v.Remaining != 9 || v.Reset <= time.Minute || v.Reset > 61*time.Second || v.Mode != "ledger" {
-		t.Fatalf("%+v, %v", v, err)
-	}
-	n, v, err := spend(t, l, c)
-	if n != 9 || v.Name != plane.LimitAppMinute || v.Remaining != 0 {
-		t.Errorf("%d more, %+v", n, v)
-	}
-	wantLimited(t, err, "this app may make 10 calls per minute. The next call is possible in 6")
-	day := l.Cells(principal(1, perDay(100)))
-	if n, _, err = spend(t, l, day); n != 90 {
-		t.Errorf("%d, want what the other key of the account left", n)
-	}
-	wantLimited(t, err, "this account may make 100 calls per UTC day. The count starts anew at 00:00 UTC, in ")
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(quotatest.New().Node(t, 1))
+		c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, 30), perMinute(plane.LimitAppMinute, appBucket, 10), perDay(100)))
+		v, err := l.Admit(t.Context(), c, time.Now())
+		if err != nil || v.Name != plane.LimitAppMinute || v.Limit != 10 || v.Remaining != 9 || v.Reset <= time.Minute || v.Reset > 61*time.Second || v.Mode != "ledger" {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		n, v, err := spend(t, l, c)
+		if n != 9 || v.Name != plane.LimitAppMinute || v.Remaining != 0 {
+			t.Errorf("%d more, %+v", n, v)
+		}
+		wantLimited(t, err, "this app may make 10 calls per minute. The next call is possible in 6")
+		day := l.Cells(principal(1, perDay(100)))
+		if n, _, err = spend(t, l, day); n != 90 {
+			t.Errorf("%d, want what the other key of the account left", n)
+		}
+		wantLimited(t, err, "this account may make 100 calls per UTC day. The count starts anew at 00:00 UTC, in ")
+	})
 }
 
 func TestNodesAreExactTogether(t *testing.T) {
-	const most = 50
-	ledger := quotatest.New()
-	var admitted atomic.Int64
-	var done sync.WaitGroup
-	for node := range uint64(3) {
-		l := limit.New(ledger.Node(t, node+1))
-		c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, most), perDay(1000)))
-		for range 4 {
-			done.Go(func() {
-				for range 40 {
-					if v, err := l.Admit(t.Context(), c, time.Now()); err == nil {
-						admitted.Add(1)
-						v.Done()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 50
+		ledger := quotatest.New()
+		var admitted atomic.Int64
+		var done sync.WaitGroup
+		for node := range uint64(3) {
+			l := limit.New(ledger.Node(t, node+1))
+			c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, most), perDay(1000)))
+			for range 4 {
+				done.Go(func() {
+					for range 40 {
+						if v, err := l.Admit(t.Context(), c, time.Now()); err == nil {
+							admitted.Add(1)
+							v.Done()
+						}
 					}
-				}
-			})
+				})
+			}
 		}
-	}
-	done.Wait()
-	if admitted.Load() != most {
-		t.Errorf("%d of %d admitted", admitted.Load(), most)
-	}
+		done.Wait()
+		if admitted.Load() != most {
+			t.Errorf("%d of %d admitted", admitted.Load(), most)
+		}
+	})
 }
 
 // A change of the plan counts at once, on a node that has not heard of it too, and keeps what was counted.
 func TestAChangedPlan(t *testing.T) {
-	ledger := quotatest.New()
-	one, two := limit.New(ledger.Node(t, 1)), limit.New(ledger.Node(t, 2))
-	at := func(l *limit.Limiter, seen plane.Version, n int64) *limit.Cells {
-		return l.Cells(principal(seen, perMinute(plane.LimitKeyMinute, keyBucket, n)))
-	}
-	old := at(two, 5, 30)
-	if n, _, _ := spend(t, one, at(one, 5, 30)); n != 30 {
-		t.Fatalf("%d admitted", n)
-	}
-	if n, _, _ := spend(t, one, at(one, 6, 40)); n != 10 {
-		t.Errorf("%d more after a raise to 40", n)
-	}
-	if n, _, _ := spend(t, two, old); n != 0 {
-		t.Errorf("%d more on a node that does not know yet", n)
-	}
-	if n, v, _ := spend(t, one, at(one, 7, 20)); n != 0 || v.Limit != 20 {
-		t.Errorf("%d more after a cut to 20: %+v", n, v)
-	}
-	if n, _, _ := spend(t, two, at(two, 8, 45)); n != 5 {
-		t.Errorf("%d more after a raise to 45", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ledger := quotatest.New()
+		one, two := limit.New(ledger.Node(t, 1)), limit.New(ledger.Node(t, 2))
+		at := func(l *limit.Limiter, seen plane.Version, n int64) *limit.Cells {
+			return l.Cells(principal(seen, perMinute(plane.LimitKeyMinute, keyBucket, n)))
+		}
+		old := at(two, 5, 30)
+		if n, _, _ := spend(t, one, at(one, 5, 30)); n != 30 {
+			t.Fatalf("%d admitted", n)
+		}
+		if n, _, _ := spend(t, one, at(one, 6, 40)); n != 10 {
+			t.Errorf("%d more after a raise to 40", n)
+		}
+		if n, _, _ := spend(t, two, old); n != 0 {
+			t.Errorf("%d more on a node that does not know yet", n)
+		}
+		if n, v, _ := spend(t, one, at(one, 7, 20)); n != 0 || v.Limit != 20 {
+			t.Errorf("%d more after a cut to 20: %+v", n, v)
+		}
+		if n, _, _ := spend(t, two, at(two, 8, 45)); n != 5 {
+			t.Errorf("%d more after a raise to 45", n)
+		}
+	})
 }
 
 func TestCallsAtATime(t *testing.T) {
-	l := limit.New(quotatest.New().Node(t, 1))
-	c := l.Cells(principal(1, plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/1/in_flight", Max: 2}, perMinute(plane.LimitKeyMinute, keyBucket, 4)))
-	first, err := l.Admit(t.Context(), c, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Admit(t.Context(), c, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	v, err := l.Admit(t.Context(), c, time.Now())
-	wantLimited(t, err, "this key may make 2 calls at a time")
-	if v.Name != plane.LimitKeyInFlight {
-		t.Errorf("%+v", v)
-	}
-	first.Done()
-	first.Done()
-	if v, err = l.Admit(t.Context(), c, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	v.Done()
-	n, v, _ := spend(t, l, c) // one is still in flight, and refusals of the minute hold no place
-	if again, w, _ := spend(t, l, c); n != 1 || again != 0 || v.Name != plane.LimitKeyMinute || w.Name != plane.LimitKeyMinute {
-		t.Errorf("%d and %d more: %+v %+v", n, again, v, w)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(quotatest.New().Node(t, 1))
+		c := l.Cells(principal(1, plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/1/in_flight", Max: 2}, perMinute(plane.LimitKeyMinute, keyBucket, 4)))
+		first, err := l.Admit(t.Context(), c, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Admit(t.Context(), c, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		v, err := l.Admit(t.Context(), c, time.Now())
+		wantLimited(t, err, "this key may make 2 calls at a time")
+		if v.Name != plane.LimitKeyInFlight {
+			t.Errorf("%+v", v)
+		}
+		first.Done()
+		first.Done()
+		if v, err = l.Admit(t.Context(), c, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		v.Done()
+		n, v, _ := spend(t, l, c) // one is still in flight, and refusals of the minute hold no place
+		if again, w, _ := spend(t, l, c); n != 1 || again != 0 || v.Name != plane.LimitKeyMinute || w.Name != plane.LimitKeyMinute {
+			t.Errorf("%d and %d more: %+v %+v", n, again, v, w)
+		}
+	})
 }
 
 // What nobody points to is forgotten, but not as long as the ledger may take a new counter for the old one.
@@ -178,64 +187,70 @@ func TestAForgottenCounterBringsNoTokens(t *testing.T) {
 }
 
 func TestNobodyToAsk(t *testing.T) {
-	ledger := quotatest.New()
-	ledger.Deaf(true)
-	l := limit.New(ledger.Node(t, 1))
-	c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, 30)))
-	gone := errors.New("client left")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(20*time.Millisecond, func() { cancel(gone) })
-	if _, err := l.Admit(ctx, c, time.Now()); !errors.Is(err, gone) {
-		t.Error(err)
-	}
-	if v, err := l.Admit(t.Context(), c, time.Now()); !errors.Is(err, limit.ErrUnavailable) || v.Name != "" {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if _, err := l.Admit(t.Context(), l.Cells(principal(1)), time.Now()); err != nil {
-		t.Error("a caller without limits:", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ledger := quotatest.New()
+		ledger.Deaf(true)
+		l := limit.New(ledger.Node(t, 1))
+		c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, 30)))
+		gone := errors.New("client left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(gone) })
+		if _, err := l.Admit(ctx, c, time.Now()); !errors.Is(err, gone) {
+			t.Error(err)
+		}
+		if v, err := l.Admit(t.Context(), c, time.Now()); !errors.Is(err, limit.ErrUnavailable) || v.Name != "" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		if _, err := l.Admit(t.Context(), l.Cells(principal(1)), time.Now()); err != nil {
+			t.Error("a caller without limits:", err)
+		}
+	})
 }
 
 // A look tells what another node admitted, and takes nothing.
 func TestPeekTakesNothing(t *testing.T) {
-	ledger := quotatest.New()
-	one, two := limit.New(ledger.Node(t, 1)), limit.New(ledger.Node(t, 2))
-	p := principal(1, perDay(100), perMinute(plane.LimitKeyMinute, keyBucket, 3))
-	for left := int64(3); ; left-- {
-		right := 0                                                               // in a row
-		for begin := time.Now(); right < 10; time.Sleep(20 * time.Millisecond) { // what the other leased ahead comes back
-			all, err := two.Peek(t.Context(), two.Cells(p), time.Now())
-			right++
-			if len(all) != 2 || all[0].Name != plane.LimitKeyMinute || all[0].Remaining != left || all[1].Remaining != 97+left || (err != nil) != (left == 0) {
-				right = 0
+	synctest.Test(t, func(t *testing.T) {
+		ledger := quotatest.New()
+		one, two := limit.New(ledger.Node(t, 1)), limit.New(ledger.Node(t, 2))
+		p := principal(1, perDay(100), perMinute(plane.LimitKeyMinute, keyBucket, 3))
+		for left := int64(3); ; left-- {
+			right := 0                                                               // in a row
+			for begin := time.Now(); right < 10; time.Sleep(20 * time.Millisecond) { // what the other leased ahead comes back
+				all, err := two.Peek(t.Context(), two.Cells(p), time.Now())
+				right++
+				if len(all) != 2 || all[0].Name != plane.LimitKeyMinute || all[0].Remaining != left || all[1].Remaining != 97+left || (err != nil) != (left == 0) {
+					right = 0
+				}
+				if time.Since(begin) > time.Minute {
+					t.Fatalf("%+v, %v; %d are left", all, err, left)
+				}
+				if err != nil {
+					wantLimited(t, err, "this key may make 3 calls per minute")
+				}
 			}
-			if time.Since(begin) > 20*time.Second {
-				t.Fatalf("%+v, %v; %d are left", all, err, left)
+			if left == 0 {
+				break
 			}
-			if err != nil {
-				wantLimited(t, err, "this key may make 3 calls per minute")
+			if _, err := one.Admit(t.Context(), one.Cells(p), time.Now()); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if left == 0 {
-			break
+		ledger.Deaf(true)
+		if _, err := two.Peek(t.Context(), two.Cells(p), time.Now()); !errors.Is(err, limit.ErrUnavailable) {
+			t.Error(err)
 		}
-		if _, err := one.Admit(t.Context(), one.Cells(p), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ledger.Deaf(true)
-	if _, err := two.Peek(t.Context(), two.Cells(p), time.Now()); !errors.Is(err, limit.ErrUnavailable) {
-		t.Error(err)
-	}
+	})
 }
 
 func TestSubjectsDoNotMix(t *testing.T) {
-	l := limit.New(quotatest.New().Node(t, 1))
-	for _, bucket := range []string{keyBucket, "key/0198c0de-0000-7000-8000-00000000000g/minute", "key/1/minute", "key/2/minute", "1", strings.Repeat("x", 1000)} {
-		if n, _, _ := spend(t, l, l.Cells(principal(1, perMinute(plane.LimitKeyMinute, bucket, 3)))); n != 3 {
-			t.Errorf("%.60s: %d admitted", bucket, n)
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(quotatest.New().Node(t, 1))
+		for _, bucket := range []string{keyBucket, "key/0198c0de-0000-7000-8000-00000000000g/minute", "key/1/minute", "key/2/minute", "1", strings.Repeat("x", 1000)} {
+			if n, _, _ := spend(t, l, l.Cells(principal(1, perMinute(plane.LimitKeyMinute, bucket, 3)))); n != 3 {
+				t.Errorf("%.60s: %d admitted", bucket, n)
+			}
 		}
-	}
+	})
 }
 
 func BenchmarkAdmitThreeLimits(b *testing.B) {
