@@ -244,7 +244,7 @@ func await(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang):
 		t.Fatalf("%s did not reach the server", what)
 	}
 }

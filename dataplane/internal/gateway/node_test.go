@@ -108,7 +108,7 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 		s := listener.New(listener.Options{
 			Name: name, Socket: socket, Watch: n.watch, Budget: budget, ConnsMax: 100,
 			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, UploadMax: g.UploadMax,
-			UploadTime: time.Minute, WriteTime: 30 * time.Second, Log: log,
+			UploadTime: uploadTime, WriteTime: 30 * time.Second, Log: log,
 		})
 		n.servers = append(n.servers, s)
 		go func() { done <- s.Serve() }()
@@ -162,7 +162,7 @@ func send(t *testing.T, address, request string) net.Conn {
 	conn, err := net.Dial("tcp", address)
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(hang)))
 	_, err = io.WriteString(conn, request)
 	must(t, err)
 	return conn

@@ -18,7 +18,7 @@ func (n *node) places(t *testing.T, want int64) {
 	caller, err := n.keys.authenticate(t.Context(), []byte("svc_test_ok"), time.Now())
 	must(t, err)
 	free := int64(-1)
-	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < hang; time.Sleep(5 * time.Millisecond) {
 		all, err := n.keys.limiter.Peek(t.Context(), caller.Cells, time.Now())
 		if err != nil && apierr.From(err).Kind != apierr.Limited {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAPlaceIsFreeAfterEveryEnding(t *testing.T) {
 		"upstream busy":      {"svc_test_ok", "busy", nil, hear, ""},
 		"upstream cut":       {"svc_test_ok", "cut", nil, hear, ""},
 		"panic":              {"svc_test_ok", "panic", nil, func(_ *testing.T, _ *node, conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, ""},
-		"deadline":           {"svc_test_ok", "wait", func(o *gateway.Options) { o.CallTimeMax = time.Second }, hear, plane.EndDeadline},
+		"deadline":           {"svc_test_ok", "wait", func(o *gateway.Options) { o.CallTimeMax = 2 * time.Second }, hear, plane.EndDeadline},
 		"another limit":      {"svc_test_used_up", "hello", nil, hear, plane.EndRefused},
 		"prompt over tokens": {"svc_test_tokens", strings.Repeat("x", 100), nil, hear, plane.EndRefused},
 		"bad request":        {"svc_test_ok", "", nil, hear, plane.EndRefused},

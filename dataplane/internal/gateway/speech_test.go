@@ -67,7 +67,7 @@ func (n *node) service(id string) (*upstream.Service, error) {
 	if s.services[id] == nil {
 		spec := speechConfig().Upstreams[id]
 		spec.BaseURL = s.url + "/v1"
-		service, err := upstream.NewService(spec, "", upstream.Options{Timeouts: upstream.Timeouts{Head: 10 * time.Second}, KeepAlive: 10 * time.Second})
+		service, err := upstream.NewService(spec, "", upstream.Options{Timeouts: upstream.Timeouts{Head: hang}, KeepAlive: 10 * time.Second})
 		if err != nil {
 			return nil, err
 		}

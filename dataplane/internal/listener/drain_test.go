@@ -38,7 +38,7 @@ func TestAServerThatWasDrainedBeforeItServedReturns(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang):
 		t.Fatal("it serves after it was drained")
 	}
 }
