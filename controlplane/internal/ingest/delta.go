@@ -171,17 +171,17 @@ func coarser(fine map[RollupID]*Rollup, seconds int64) map[RollupID]*Rollup {
 }
 
 func inOrder(rollups map[RollupID]*Rollup) []Rollup {
-	list := make([]Rollup, 0, len(rollups))
-	for r := range maps.Values(rollups) {
-		list = append(list, *r)
-	}
-	slices.SortFunc(list, func(a, b Rollup) int {
+	order := slices.SortedFunc(maps.Values(rollups), func(a, b *Rollup) int {
 		return cmp.Or(
 			bytes.Compare(a.App[:], b.App[:]), cmp.Compare(a.Bucket, b.Bucket), bytes.Compare(a.Key[:], b.Key[:]),
 			bytes.Compare(a.Account[:], b.Account[:]), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task),
 			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source), cmp.Compare(a.End, b.End),
 		)
 	})
+	list := make([]Rollup, len(order))
+	for i, r := range order {
+		list[i] = *r
+	}
 	return list
 }
 
