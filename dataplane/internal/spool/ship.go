@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -61,9 +62,13 @@ func newShipper(s *Spool) (*shipper, error) {
 
 func (h *shipper) run(ctx context.Context) {
 	defer h.leave()
-	wait := retryFirst
+	runtime.LockOSThread() // whose time says what shipping costs
+	defer runtime.UnlockOSThread()
+	wait, pace := retryFirst, pacer{}
 	for ctx.Err() == nil {
+		before := threadTime()
 		more, err := h.step(ctx)
+		idle := pace.rest(threadTime()-before, h.s.stats.appended.Load(), h.s.stats.acknowledged.Load(), runtime.GOMAXPROCS(0))
 		switch {
 		case err != nil && ctx.Err() == nil:
 			if !h.failing {
@@ -79,8 +84,9 @@ func (h *shipper) run(ctx context.Context) {
 			}
 			wait = retryFirst
 			if !more {
-				pause(ctx, shipEvery)
+				idle = max(idle, shipEvery)
 			}
+			pause(ctx, idle)
 		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
@@ -168,96 +174,6 @@ func (h *shipper) leave() {
 	h.segment, h.file, h.next = nil, nil, 0
 }
 
-// enter opens the current segment; one of an earlier process is searched for damage.
-func (h *shipper) enter() error {
-	f, err := os.Open(h.segment.path)
-	if err != nil {
-		return fmt.Errorf("read usage segment: %w", err)
-	}
-	h.file = f
-	if h.runs != nil {
-		return nil
-	}
-	data, err := os.ReadFile(h.segment.path)
-	if err != nil {
-		return fmt.Errorf("read usage segment: %w", err)
-	}
-	runs, torn := scan(data, usage.Seed(h.segment.incarnation))
-	if torn != 0 {
-		h.s.o.Log.Warn("usage segment ends in a torn record", slog.String("file", h.segment.path), slog.Int("offset", torn))
-	}
-	if len(runs) > 1 || (len(runs) == 1 && (runs[0].from != segmentHeaderBytes || runs[0].first != h.segment.first)) {
-		h.s.o.Log.Error("usage segment is damaged, shipping what is whole", slog.String("file", h.segment.path), slog.Int("parts", len(runs)))
-		h.s.keepAside(h.segment.path)
-	}
-	h.runs = append([]run{}, runs...)
-	return nil
-}
-
-// batch is contiguous records without gaps and of one name, as they are in the file.
-type batch struct {
-	first, last uint64 // both 0 when there are none
-	from, to    int    // in the buffer
-}
-
-// read returns the next records. It returns none at the end of the segment.
-func (h *shipper) read() (batch, error) {
-	if h.file == nil {
-		if err := h.enter(); err != nil {
-			return batch{}, err
-		}
-	}
-	for _, r := range h.runs {
-		if r.to <= h.at || r.last < h.next {
-			continue
-		}
-		b, err := h.readRun(r)
-		if err != nil || b.last != 0 {
-			return b, err
-		}
-	}
-	return batch{}, nil
-}
-
-func (h *shipper) readRun(r run) (b batch, err error) {
-	h.at = max(h.at, r.from)
-	h.stated.Reset()
-	seed := usage.Seed(h.segment.incarnation)
-	if h.buffer == nil {
-		h.buffer = make([]byte, uploadBytes)
-	}
-	for h.at < r.to && b.last == 0 {
-		data := h.buffer[:min(uploadBytes, r.to-h.at)]
-		if _, err := h.file.ReadAt(data, int64(h.at)); err != nil {
-			return batch{}, fmt.Errorf("read usage segment: %w", err)
-		}
-		for at := 0; at < len(data); {
-			seq, payload, n, ok := usage.Cut(data[at:], seed)
-			if !ok && at == 0 {
-				return batch{}, fmt.Errorf("%w: record at %d of %s", errDamaged, h.at, h.segment.path)
-			}
-			if !ok || b.last != 0 && (b.last-b.first+1 == h.records || h.names.starts(h.segment.incarnation, seq)) {
-				break // a record that the read ends in the middle of, or that is damaged, is the first of the next one
-			}
-			if seq < h.next {
-				h.at += n
-			} else {
-				b.add(seq, at, at+n)
-				h.stated.Add(payload)
-			}
-			at += n
-		}
-	}
-	return b, nil
-}
-
-func (b *batch) add(seq uint64, from, to int) {
-	if b.last == 0 {
-		b.first, b.from = seq, from
-	}
-	b.last, b.to = seq, to
-}
-
 // upload sends a batch and goes where the answer says. The records leave as they are in the file; what their numbers are under
 // the name of the upload stands before them, and what they add up to. The two are zstd frames of one stream.
 func (h *shipper) upload(ctx context.Context, b batch) error {
@@ -277,9 +193,10 @@ func (h *shipper) upload(ctx context.Context, b batch) error {
 	ctx, cancel := context.WithTimeout(ctx, uploadWait)
 	defer cancel()
 	// The compressed bytes are not kept for the next upload: the client may still be writing them when it has the answer.
-	body := h.encoder.EncodeAll(h.buffer[b.from:b.to], h.encoder.EncodeAll(head, nil))
+	body := h.compress(h.buffer[b.from:b.to], h.encoder.EncodeAll(head, nil))
 	status, answer, err := h.s.o.Uploader.Send(ctx, plane.UsagePath, header, body)
 	if err != nil {
+		h.shrink(b)
 		return fmt.Errorf("upload usage records: %w", err)
 	}
 	switch {
@@ -288,14 +205,32 @@ func (h *shipper) upload(ctx context.Context, b batch) error {
 		return nil
 	case status == http.StatusConflict, status >= 200 && status <= 299:
 	default:
+		h.shrink(b)
 		return fmt.Errorf("control plane answers %d to usage records: %.300s", status, answer)
 	}
 	stored, err := storedSeq(answer)
 	if err != nil {
 		return fmt.Errorf("control plane answers %d to usage records: %w", status, err)
 	}
-	h.records = uploadRecordsMax
+	h.records = min(2*h.records, uploadRecordsMax)
 	return h.acknowledged(stored+from-1, b.first, b.last)
+}
+
+// compress appends the records a window at a time and lets calls run in between.
+func (h *shipper) compress(records, body []byte) []byte {
+	for len(records) > 0 {
+		n := min(len(records), windowBytes)
+		body = h.encoder.EncodeAll(records[:n], body)
+		records = records[n:]
+		runtime.Gosched()
+	}
+	return body
+}
+
+// shrink has less sent after an upload that failed: a control plane that is slow, or near its end, can take a part of it within
+// the time that it gives a transaction.
+func (h *shipper) shrink(b batch) {
+	h.records = max((b.last-b.first+1)/2, uploadRecordsMin)
 }
 
 // storedSeq reads a plane.UsageAck, which a 409 brings, too. An answer without the number is not one: taking it for "nothing is

@@ -2,6 +2,7 @@ package spool_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -31,4 +32,31 @@ func TestUploadsOfABusyNodeAreFew(t *testing.T) {
 	}
 	stop()
 	exactlyOnce(t, ingest)
+}
+
+// A control plane that has no time for large uploads gets small ones, and large ones again when it has.
+func TestUploadsThatFailShrink(t *testing.T) {
+	t.Parallel()
+	const all, bearable = 4000, 900
+	ingest, largest, slow := newIngest(t), 0, true
+	ingest.setFault(func(_ string, records []plane.UsageRecord) (bool, int, error) {
+		if slow && len(records) > bearable {
+			return false, http.StatusServiceUnavailable, nil
+		}
+		largest = max(largest, len(records))
+		slow = slow && records[len(records)-1].Seq < all/2
+		return true, 0, nil
+	})
+	s := open(t, t.TempDir(), ingest, options{segment: 4 << 20})
+	for i := range all {
+		add(t, s, fmt.Sprint(i))
+	}
+	run(t, s)
+	eventually(t, "acknowledgement", func() bool { return s.Stats().Acknowledged == all })
+	exactlyOnce(t, ingest)
+	ingest.mu.Lock()
+	defer ingest.mu.Unlock()
+	if largest <= bearable {
+		t.Errorf("no upload has more than %d records again", largest)
+	}
 }
