@@ -59,7 +59,12 @@ func cardOf(r *http.Request) string { return strings.ReplaceAll(r.FormValue("car
 
 // known reports whether a card is one of the simulator's.
 func known(card string) bool {
-	return card == CardGood || card == CardSecure || card == CardDeclined || card == CardFailsLater
+	switch card {
+	case CardGood, CardSecure, CardDeclined, CardFailsLater, BankGood, BankFails:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *Sim) payPage(w http.ResponseWriter, r *http.Request) {
@@ -149,12 +154,14 @@ func (s *Sim) portalPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p := page{Title: "Billing portal", Text: "There is no subscription.", Back: v.back}
 	for _, sub := range s.ofCustomer(v.customer) {
-		if sub.status != "active" && sub.status != "past_due" {
+		if !sub.managed() {
 			continue
 		}
 		p.Card = true
-		p.Text = fmt.Sprintf("%s: %s, until %s, card %s", s.products[s.prices[sub.price].product].name, sub.status, sub.end.Format(time.DateOnly), sub.card[12:])
-		p.Buttons = []step{{"cancel", "Cancel at the end of the period"}, {"resume", "Do not cancel"}, {"cancel-now", "Cancel now"}}
+		p.Text = fmt.Sprintf("%s: %s, until %s, card %s", s.products[s.prices[sub.price].product].name, sub.status, sub.end.Format(time.DateOnly), sub.last4())
+		p.Buttons = []step{
+			{"cancel", "Cancel at the end of the period"}, {"resume", "Do not cancel"}, {"cancel-now", "Cancel now"}, {"forget", "Remove the card"},
+		}
 		break
 	}
 	show(w, p)
@@ -167,7 +174,7 @@ func (s *Sim) portalForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, sub := range s.ofCustomer(v.customer) {
-		if sub.status == "active" || sub.status == "past_due" {
+		if sub.managed() {
 			s.manage(sub, r)
 			break
 		}
@@ -182,15 +189,25 @@ func (s *Sim) manage(sub *subscription, r *http.Request) {
 		return
 	case "cancel", "resume":
 		sub.cancelAtEnd = r.FormValue("do") == "cancel"
+	case "forget":
+		sub.card = noCard
 	case "pay":
 		if card := cardOf(r); known(card) {
-			sub.card = card
-			if b := s.bills[sub.invoice]; b.status == "open" && card == CardGood {
-				s.collect(b)
-			}
+			s.use(sub, card)
 		}
 	}
 	s.tell("customer.subscription.updated", s.showSub(sub, nil, ""))
+}
+
+// use puts another card in place of a subscription's, and charges it with what is open.
+func (s *Sim) use(sub *subscription, card string) {
+	sub.card = card
+	if b := s.bills[sub.invoice]; b.status == "open" && card == CardGood {
+		s.collect(b)
+	}
+	if sub.status == "paused" {
+		s.resume(sub)
+	}
 }
 
 // controls are what a test or a developer does to the simulator.

@@ -56,7 +56,7 @@ func (s *Sim) showSub(sub *subscription, expand []string, at string) object {
 	o := object{
 		"id": sub.id, "object": "subscription", "customer": sub.customer, "status": sub.status, "created": sub.created.Unix(),
 		"current_period_start": sub.start.Unix(), "current_period_end": sub.end.Unix(), "cancel_at_period_end": sub.cancelAtEnd,
-		"latest_invoice": sub.invoice, "livemode": false, "default_payment_method": "pm_" + sub.card, "currency": p.currency,
+		"latest_invoice": sub.invoice, "livemode": false, "default_payment_method": nil, "currency": p.currency,
 		"items": object{"object": "list", "has_more": false, "data": []object{{
 			"id": sub.item, "object": "subscription_item", "subscription": sub.id, "quantity": 1, "price": s.showPrice(p),
 		}}},
@@ -64,12 +64,23 @@ func (s *Sim) showSub(sub *subscription, expand []string, at string) object {
 	if asked(expand, at+"latest_invoice") {
 		o["latest_invoice"] = s.showBill(s.bills[sub.invoice], expand, at+"latest_invoice.")
 	}
-	if asked(expand, at+"default_payment_method") {
-		o["default_payment_method"] = object{
-			"id": "pm_" + sub.card, "object": "payment_method", "type": "card",
-			"card": object{"brand": "visa", "last4": sub.card[len(sub.card)-4:], "exp_month": 12, "exp_year": 2034},
-		}
+	if sub.card == noCard {
+		return o
 	}
+	o["default_payment_method"] = "pm_" + sub.card
+	if asked(expand, at+"default_payment_method") {
+		o["default_payment_method"] = showMethod(sub)
+	}
+	return o
+}
+
+func showMethod(sub *subscription) object {
+	o := object{"id": "pm_" + sub.card, "object": "payment_method", "type": "us_bank_account"}
+	if sub.card == BankGood || sub.card == BankFails {
+		o["us_bank_account"] = object{"bank_name": "SIMULATED BANK", "last4": sub.last4()}
+		return o
+	}
+	o["type"], o["card"] = "card", object{"brand": "visa", "last4": sub.last4(), "exp_month": 12, "exp_year": 2034}
 	return o
 }
 
@@ -83,7 +94,7 @@ func (s *Sim) showBill(b *bill, expand []string, at string) object {
 	}
 	o := object{
 		"id": b.id, "object": "invoice", "customer": b.customer, "subscription": b.sub, "status": b.status, "number": b.number,
-		"total": b.amount, "amount_due": b.amount, "currency": b.currency, "created": b.created.Unix(), "livemode": false,
+		"billing_reason": b.reason, "total": b.amount, "amount_due": b.amount, "currency": b.currency, "created": b.created.Unix(), "livemode": false,
 		"paid": b.status == "paid", "hosted_invoice_url": s.c.URL + "/invoice/" + b.id, "payment_intent": "pi_" + b.id,
 		"lines": object{"object": "list", "has_more": false, "data": lines},
 	}

@@ -17,18 +17,23 @@ const Version = "2023-10-16"
 
 // What Stripe does by itself.
 const (
-	UnpaidFor     = 21 * 24 * time.Hour // a past_due subscription, before it is canceled
+	UnpaidFor     = 21 * 24 * time.Hour // a past_due subscription, before it is canceled or unpaid
+	BankFor       = 4 * 24 * time.Hour  // a bank, to answer whether it pays
 	incompleteFor = 23 * time.Hour      // a first payment, before the subscription is incomplete_expired
 	sessionFor    = 24 * time.Hour
 )
 
-// Cards.
+// Cards and accounts at a bank.
 const (
 	CardGood        = "4242424242424242"
 	CardSecure      = "4000002760003184"
 	CardDeclined    = "4000000000000002"
 	CardFailsLater  = "4000000000000341"
+	BankGood        = "000123456789" // an account at a bank, which answers after [BankFor]
+	BankFails       = "000111111116"
+	noCard          = "" // it was removed
 	outcomePaid     = "succeeded"
+	outcomeBank     = "processing"
 	outcomeAction   = "requires_action"
 	outcomeDeclined = "requires_payment_method"
 )
@@ -67,9 +72,11 @@ type (
 		id, customer, price, item, status, invoice, card string
 		created, start, end                              time.Time
 		cancelAtEnd                                      bool
+		pause                                            bool // when a trial ends without a card
 	}
 	bill struct {
 		id, number, customer, sub, status, currency, payment string // payment is the state of its payment intent
+		reason                                               string // why it was made
 		amount                                               int64
 		lines                                                []object
 		created                                              time.Time
@@ -100,6 +107,7 @@ type Sim struct {
 
 	mu        sync.Mutex
 	ahead     time.Duration // of the clock
+	unpaid    bool          // what is past_due is unpaid in the end, not canceled
 	n         int           // numbers ids
 	run       string        // part of all ids, so that those of two runs differ
 	customers map[string]*customer
@@ -167,14 +175,18 @@ func (s *Sim) pay(c *session, card string) (declined bool) {
 	sub.end = s.after(sub.price, now)
 	s.subs[sub.id], s.order = sub, append(s.order, sub.id)
 	p := s.prices[c.price]
-	b := s.bill(sub, p.amount, object{"description": s.products[p.product].name, "amount": p.amount, "proration": false})
+	b := s.bill(sub, "subscription_create", p.amount, object{"description": s.products[p.product].name, "amount": p.amount, "proration": false})
 	b.back = strings.ReplaceAll(c.success, "{CHECKOUT_SESSION_ID}", c.id)
 	c.status, c.sub = "complete", sub.id
-	if card == CardSecure {
+	switch card {
+	case CardSecure:
 		sub.status, b.payment = "incomplete", outcomeAction
 		s.tell("customer.subscription.created", s.showSub(sub, nil, ""))
 		s.tell("invoice.payment_action_required", s.showBill(b, nil, ""))
-	} else {
+	case BankGood, BankFails: // as Stripe does: active from the beginning, paid days later
+		sub.status, b.payment = "active", outcomeBank
+		s.tell("customer.subscription.created", s.showSub(sub, nil, ""))
+	default:
 		sub.status = "active"
 		s.settle(b)
 		s.tell("customer.subscription.created", s.showSub(sub, nil, ""))
@@ -197,6 +209,32 @@ func (s *Sim) authenticate(b *bill, ok bool) {
 	s.collect(b)
 }
 
+// answerOfBank ends the payment from an account at a bank.
+func (s *Sim) answerOfBank(b *bill) {
+	sub, kind := s.subs[b.sub], "checkout.session.async_payment_succeeded"
+	if sub.card == BankFails {
+		kind = "checkout.session.async_payment_failed"
+		b.payment, sub.status = outcomeDeclined, "past_due"
+		s.tell("invoice.payment_failed", s.showBill(b, nil, ""))
+		s.tell("customer.subscription.updated", s.showSub(sub, nil, ""))
+	} else {
+		s.collect(b)
+	}
+	for _, c := range s.sessions {
+		if c.sub == sub.id {
+			s.tell(kind, s.showSession(c, nil))
+		}
+	}
+}
+
+// LeaveUnpaid sets what becomes of a subscription that is past_due for [UnpaidFor]: unpaid, or canceled, which is the beginning.
+// A seller chooses that in Stripe's settings.
+func (s *Sim) LeaveUnpaid(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unpaid = on
+}
+
 // collect takes the money of an open invoice and makes its subscription active.
 func (s *Sim) collect(b *bill) {
 	s.settle(b)
@@ -209,11 +247,11 @@ func (s *Sim) collect(b *bill) {
 
 func (s *Sim) settle(b *bill) { b.status, b.payment = "paid", outcomePaid }
 
-// bill makes an open invoice, the newest of the subscription.
-func (s *Sim) bill(sub *subscription, amount int64, lines ...object) *bill {
+// bill makes an open invoice, the newest of the subscription. reason is why, as Stripe names it.
+func (s *Sim) bill(sub *subscription, reason string, amount int64, lines ...object) *bill {
 	b := &bill{
 		id: s.id("in"), customer: sub.customer, sub: sub.id, status: "open", currency: s.prices[sub.price].currency, amount: amount,
-		payment: outcomeDeclined, lines: lines, created: s.now(),
+		payment: outcomeDeclined, reason: reason, lines: lines, created: s.now(),
 	}
 	b.number = fmt.Sprintf("SIM-%04d", s.n)
 	s.bills[b.id], sub.invoice, s.order = b, b.id, append(s.order, b.id)

@@ -4,7 +4,26 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 )
+
+// managed reports whether the billing portal has something to do with a subscription.
+func (sub *subscription) managed() bool {
+	switch sub.status {
+	case "active", "trialing", "past_due", "unpaid", "paused":
+		return true
+	default:
+		return false
+	}
+}
+
+// last4 are the last digits of the card or account, or that there is none.
+func (sub *subscription) last4() string {
+	if sub.card == noCard {
+		return "none"
+	}
+	return sub.card[len(sub.card)-4:]
+}
 
 func (s *Sim) newSession(q request) (object, error) {
 	c := &session{
@@ -103,6 +122,9 @@ func (s *Sim) changeSub(q request) (object, error) {
 	if end := q.get("cancel_at_period_end"); end != "" {
 		sub.cancelAtEnd = end == "true"
 	}
+	if err := s.setTrial(sub, q); err != nil {
+		return nil, err
+	}
 	if to := q.get("items[0][price]"); to != "" && to != sub.price {
 		if s.prices[to] == nil {
 			return nil, unknown("price", to)
@@ -116,12 +138,28 @@ func (s *Sim) changeSub(q request) (object, error) {
 			sub.end = s.after(to, sub.start)
 		}
 		sub.price = to
-		b := s.bill(sub, due, lines...)
+		b := s.bill(sub, "subscription_update", due, lines...)
 		s.settle(b)
 		s.tell("invoice.paid", s.showBill(b, nil, ""))
 	}
 	s.tell("customer.subscription.updated", s.showSub(sub, nil, ""))
 	return s.showSub(sub, q.expand, ""), nil
+}
+
+// setTrial begins a trial, or changes its end, as a seller does.
+func (s *Sim) setTrial(sub *subscription, q request) error {
+	text := q.get("trial_end")
+	if text == "" {
+		return nil
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !time.Unix(seconds, 0).After(s.now()) {
+		return wrong("Invalid timestamp: can be no earlier than now.")
+	}
+	sub.status, sub.start, sub.end = "trialing", s.now(), time.Unix(seconds, 0).UTC()
+	sub.pause = q.get("trial_settings[end_behavior][missing_payment_method]") == "pause"
+	s.settle(s.bill(sub, "subscription_update", 0, object{"description": "Trial period", "amount": int64(0), "proration": false}))
+	return nil
 }
 
 // proration is what a change to another price costs now: credit for the time that is left, and the other price for it; a new
