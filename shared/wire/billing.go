@@ -64,7 +64,7 @@ type BillingState struct {
 type BillingSubscription struct {
 	Plan              string     `json:"plan"` // what it pays for; empty for a price that is none of ours
 	Interval          string     `json:"interval"`
-	Status            string     `json:"status"` // trialing, active, past_due, unpaid, paused
+	Status            string     `json:"status"` // trialing, active, processing, past_due, unpaid, paused
 	PeriodEnd         time.Time  `json:"period_end"`
 	CancelAtPeriodEnd bool       `json:"cancel_at_period_end"`
 	NextAmount        *int64     `json:"next_amount"`    // charged at the end of the period; null when nothing is

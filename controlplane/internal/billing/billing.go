@@ -198,7 +198,7 @@ func (b *Billing) Sync(ctx context.Context, accountID string) error {
 func (b *Billing) warn(ctx context.Context, a Account, s Snapshot) {
 	charged := 0
 	for _, sub := range s.Subscriptions {
-		if sub.Status == Active || sub.Status == Trialing || sub.Status == PastDue {
+		if sub.Status == Active || sub.Status == Trialing || sub.Status == Processing || sub.Status == PastDue {
 			charged++
 			if sub.Plan == "" {
 				b.Log.WarnContext(ctx, "a subscription has a price that is none of ours", slog.String("account_id", a.AccountID), slog.String("subscription_id", sub.ID))

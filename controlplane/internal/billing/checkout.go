@@ -227,6 +227,9 @@ func judge(s *stripe.CheckoutSession) (status, next string) {
 	if s.Subscription == nil {
 		return CheckoutProcessing, ""
 	}
+	if firstPayment(s.Subscription) == stripe.PaymentIntentStatusProcessing {
+		return CheckoutProcessing, ""
+	}
 	switch s.Subscription.Status {
 	case stripe.SubscriptionStatusActive, stripe.SubscriptionStatusTrialing:
 		return CheckoutActive, ""

@@ -14,9 +14,11 @@
 // # Plan in force
 //
 //	subscription                                    plan in force
-//	incomplete                                      that of the other subscriptions, else Free
+//	incomplete; active, but a bank has not yet      that of the other subscriptions, else Free
+//	  said whether it pays the first invoice
 //	trialing, active                                its plan
-//	past_due                                        its plan for GraceFor after the unpaid invoice, then Free
+//	past_due                                        its plan for GraceFor after the unpaid invoice, then Free;
+//	                                                Free if that is the first one
 //	unpaid, canceled, incomplete_expired, paused    Free
 //
 // The largest plan of an account's subscriptions wins. The account's plan is changed only when this result changes, so a plan

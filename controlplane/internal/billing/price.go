@@ -36,7 +36,9 @@ func planOfPrice(p *stripe.Price) (planID, interval string) {
 	}
 	id := p.Metadata[metaPlan]
 	if id == "" {
-		id, _, _ = strings.Cut(strings.TrimPrefix(p.LookupKey, lookupPrefix), "_")
+		if key, ours := strings.CutPrefix(p.LookupKey, lookupPrefix); ours {
+			id, _, _ = strings.Cut(key, "_")
+		}
 	}
 	if _, ok := plan.ByID(id); !ok {
 		id = ""

@@ -103,7 +103,7 @@ func (p *Processor) snapshot(ctx context.Context, customerID string) (Snapshot, 
 	params := &stripe.SubscriptionListParams{Customer: new(customerID), Status: new("all")}
 	params.Context, params.Single = ctx, true
 	params.Limit = stripe.Int64(SubscriptionsRead)
-	params.AddExpand("data.latest_invoice")
+	params.AddExpand("data.latest_invoice.payment_intent")
 	found := subscription.Client{B: p.backend, Key: p.key}.List(params)
 	var s Snapshot
 	for found.Next() {
@@ -141,7 +141,10 @@ func read(s *stripe.Subscription) Subscription {
 	if s.Items != nil && len(s.Items.Data) > 0 {
 		sub.Plan, sub.Interval = planOfPrice(s.Items.Data[0].Price)
 	}
-	if s.Status == stripe.SubscriptionStatusPastDue {
+	switch first := firstPayment(s); {
+	case s.Status == stripe.SubscriptionStatusActive && first == stripe.PaymentIntentStatusProcessing:
+		sub.Status = Processing
+	case s.Status == stripe.SubscriptionStatusPastDue && first == "":
 		since := time.Unix(s.CurrentPeriodStart, 0).UTC()
 		if i := s.LatestInvoice; i != nil && i.Created > 0 {
 			since = time.Unix(i.Created, 0).UTC()
@@ -149,6 +152,16 @@ func read(s *stripe.Subscription) Subscription {
 		sub.UnpaidSince = &since
 	}
 	return sub
+}
+
+// firstPayment is the state of the payment of a first invoice that is not paid yet; empty when that one is paid. A bank may take
+// days to answer, during which Stripe calls the subscription active, and past_due when the answer is no.
+func firstPayment(s *stripe.Subscription) stripe.PaymentIntentStatus {
+	i := s.LatestInvoice
+	if i == nil || i.BillingReason != stripe.InvoiceBillingReasonSubscriptionCreate || i.Status != stripe.InvoiceStatusOpen || i.PaymentIntent == nil {
+		return ""
+	}
+	return i.PaymentIntent.Status
 }
 
 // dispute returns whose payment a dispute is about and when it began; nil when it is settled in our favour.

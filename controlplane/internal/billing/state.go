@@ -9,12 +9,12 @@ import (
 // Subscription is what matters of a subscription at Stripe.
 type Subscription struct {
 	ID                string
-	Status            string // as Stripe names it
+	Status            string // as Stripe names it, or Processing
 	Plan              string // id of a plan; empty for a price that is not ours
 	Interval          string
 	PeriodEnd         time.Time
 	CancelAtPeriodEnd bool
-	UnpaidSince       *time.Time // when the invoice was made that is not paid; of past_due ones
+	UnpaidSince       *time.Time // when the invoice was made that is not paid; of past_due ones that were paid before
 }
 
 // States of a subscription.
@@ -27,6 +27,9 @@ const (
 	Unpaid            = "unpaid"
 	Canceled          = "canceled"
 	Paused            = "paused"
+
+	// Processing is ours: Stripe calls it active, but a bank has not yet said whether it pays the first invoice.
+	Processing = "processing"
 )
 
 // InForce is the plan that follows from the subscriptions of an account at a time, and when that changes by itself; zero for
@@ -42,7 +45,7 @@ func InForce(subs []Subscription, now time.Time) (planID string, until time.Time
 				continue
 			}
 			until = earlier(until, ends)
-		default: // also incomplete: nothing is paid yet
+		default: // also incomplete and processing: nothing is paid yet
 			continue
 		}
 		if plan.Above(s.Plan, planID) {
@@ -57,7 +60,7 @@ func Open(subs []Subscription) *Subscription {
 	var found *Subscription
 	for i, s := range subs {
 		switch s.Status {
-		case Trialing, Active, PastDue, Unpaid, Paused:
+		case Trialing, Active, Processing, PastDue, Unpaid, Paused:
 			if found == nil || plan.Above(s.Plan, found.Plan) {
 				found = &subs[i]
 			}
@@ -67,7 +70,17 @@ func Open(subs []Subscription) *Subscription {
 	return found
 }
 
-// graceEnds is when a past_due subscription no longer carries its plan.
+// Renews reports whether a subscription is charged at the end of its period.
+func (s Subscription) Renews() bool {
+	switch s.Status {
+	case Trialing, Active, Processing, PastDue:
+		return !s.CancelAtPeriodEnd
+	default:
+		return false
+	}
+}
+
+// graceEnds is when a past_due subscription no longer carries its plan: never has it carried one whose first invoice is not paid.
 func (s Subscription) graceEnds() time.Time {
 	if s.UnpaidSince == nil {
 		return time.Time{}

@@ -52,8 +52,7 @@ func (b *Billing) View(ctx context.Context, accountID string, limit int64) (View
 	if v.Subscription = Open(subs); v.Subscription == nil {
 		return v, nil
 	}
-	if v.Subscription.Status == PastDue {
-		ends := v.Subscription.graceEnds()
+	if ends := v.Subscription.graceEnds(); !ends.IsZero() {
 		v.GraceEnds = &ends
 	}
 	return v, b.Stripe.detail(ctx, &v)
@@ -73,7 +72,7 @@ func (p *Processor) detail(ctx context.Context, v *View) error {
 	} else if m != nil {
 		v.Payment = string(m.Type)
 	}
-	if s.CancelAtPeriodEnd || s.Items == nil || len(s.Items.Data) == 0 || s.Items.Data[0].Price == nil {
+	if !v.Subscription.Renews() || s.CancelAtPeriodEnd || s.Items == nil || len(s.Items.Data) == 0 || s.Items.Data[0].Price == nil {
 		return nil
 	}
 	amount := s.Items.Data[0].Price.UnitAmount

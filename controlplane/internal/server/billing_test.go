@@ -66,7 +66,7 @@ func (s *shop) replica(t *testing.T) *billing.Billing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return billing.New(s.store, p, "http://portal.example", slog.New(slog.DiscardHandler), s.sim.Now)
+	return billing.New(s.store, p, "http://portal.example", slog.New(slog.NewJSONHandler(s.log, nil)), s.sim.Now)
 }
 
 // notify delivers one notification and expects it to be taken.

@@ -3443,7 +3443,7 @@ export interface components {
             /** @description What it pays for; empty for a price that is none of ours. */
             plan: string;
             interval: string;
-            /** @description As the payment processor names it: trialing, active, past_due, unpaid, paused. */
+            /** @description As the payment processor names it: trialing, active, past_due, unpaid, paused. And processing: a bank has not said yet whether it pays the first invoice. */
             status: string;
             /** Format: date-time */
             period_end: string;

@@ -121,6 +121,16 @@ function Warnings({ state }: { state: Schemas["BillingState"] }) {
           )}
         </Notice>
       )}
+      {sub?.status === "processing" && (
+        <Notice tint="warn">
+          Your bank has not said yet whether it pays, which may take days. The plan begins when it does.
+        </Notice>
+      )}
+      {sub?.plan === "" && (
+        <Notice tint="warn">
+          The subscription has a price that belongs to no plan, so it changes nothing here. Ask an operator.
+        </Notice>
+      )}
       {(sub?.status === "unpaid" || sub?.status === "paused") && (
         <Notice tint="bad">The subscription is {sub.status}, so the Free plan is in force.</Notice>
       )}
