@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
+	"modelgate.internal/controlplane/internal/billing"
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/controlplane/internal/secret"
@@ -93,6 +95,7 @@ type things struct {
 	key     app.Key
 	session account.Session
 	refresh []byte
+	billed  billing.Account
 }
 
 func thingsOf(t *testing.T, s *Store) things {
@@ -111,7 +114,11 @@ func thingsOf(t *testing.T, s *Store) things {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return things{d, all[0], keys[0], sessions[0], []byte(sessions[0].ID)}
+	billed, err := s.OpenAccount(t.Context(), d.ID, micros())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return things{d, all[0], keys[0], sessions[0], []byte(sessions[0].ID), billed}
 }
 
 // operations are the transactions of the store that write more than one row or return something of what they did.
@@ -174,6 +181,21 @@ func operations(s *Store, a *app.Apps) map[string]func(ctx context.Context, x th
 			_, err := s.ApplyUsage(ctx, x.d.ID, "one", micros(), func(next uint64) (*ingest.Delta, error) {
 				return &ingest.Delta{Next: next + 1, Accounts: []ingest.AccountDay{{Account: uuid.MustParse(x.d.ID), Day: 86_400, Calls: 3}}}, nil
 			})
+			return err
+		},
+		"apply billing": func(ctx context.Context, x things) error {
+			sub := billing.Subscription{ID: uuid.NewString(), Status: billing.Active, Plan: plan.Starter, Interval: plan.IntervalMonth, PeriodEnd: micros()}
+			done, err := s.Apply(ctx, x.billed, billing.Snapshot{Subscriptions: []billing.Subscription{sub}}, micros())
+			if err == nil && done.After != plan.Starter {
+				err = fmt.Errorf("the plan is %s", done.After)
+			}
+			return err
+		},
+		"add billing event": func(ctx context.Context, _ things) error {
+			fresh, err := s.AddEvent(ctx, billing.Event{ID: uuid.NewString(), Type: "invoice.paid", CreatedAt: micros()}, micros())
+			if err == nil && !fresh {
+				err = errors.New("it was known")
+			}
 			return err
 		},
 		"delete account": func(ctx context.Context, x things) error {
