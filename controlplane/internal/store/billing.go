@@ -138,12 +138,13 @@ func billedTerms(ctx context.Context, tx pgx.Tx, a billing.Account) (plan.Terms,
 	return d.Terms(), nil
 }
 
-// setPaidPlan gives an account the plan that is paid for. Organizations that have the plan of their founder follow; they are due at
-// once, since it may have no room for their apps.
+// setPaidPlan gives an account the plan that is paid for. An organization that bought one is no longer sponsored by its founder, also
+// after its own plan has ended. Organizations that have the plan of their founder follow; they are due at once, since it may have no
+// room for their apps.
 func (s *Store) setPaidPlan(ctx context.Context, tx pgx.Tx, a billing.Account, planID string, now time.Time) error {
 	statement := updateDeveloperPlan
 	if a.Organization {
-		statement = updateOrgPlan
+		statement = updateOrgPaidPlan
 	}
 	if _, err := tx.Exec(ctx, statement, a.AccountID, planID); err != nil {
 		return fmt.Errorf("update plan: %w", err)

@@ -64,12 +64,12 @@ const (
 
 	updateOrgPlan = `UPDATE organizations SET plan = $2 WHERE id = $1`
 
+	updateOrgPaidPlan = `UPDATE organizations SET plan = $2, sponsor_id = NULL WHERE id = $1`
+
 	selectSponsored = `
 		SELECT o.id, o.name, o.plan, o.per_minute, o.per_day, o.in_flight, o.tokens_per_minute AS tokens, o.created_at
 		FROM organizations AS o
-		WHERE o.sponsor_id = $1 AND NOT EXISTS (
-			SELECT 1 FROM billing_accounts AS b WHERE b.account_id = o.id AND b.plan <> 'free')
-		ORDER BY o.id`
+		WHERE o.sponsor_id = $1 ORDER BY o.id`
 
 	insertCheckout = `INSERT INTO billing_checkouts (session_id, account_id, plan, created_at) VALUES ($1, $2, $3, $4)`
 
@@ -129,6 +129,7 @@ func billingStatements() map[string]string {
 		"updateDeveloperPlan":   updateDeveloperPlan,
 		"selectOrg":             selectOrg,
 		"updateOrgPlan":         updateOrgPlan,
+		"updateOrgPaidPlan":     updateOrgPaidPlan,
 		"selectSponsored":       selectSponsored,
 		"updateBillingDue":      updateBillingDue,
 		"insertCheckout":        insertCheckout,
