@@ -10,6 +10,7 @@ MAKEFLAGS += --no-print-directory
 MODULES := shared dataplane controlplane bench firmware
 PACKAGES = $$(go list -f '{{.Dir}}/...' -m)
 GOLANGCI_VERSION := v2.12.2
+STRIPE_MOCK_VERSION := v0.148.0
 EMBEDDED_POSTGRES := 18.4.0-beta.17
 FUZZTIME ?= 10s
 DURATION ?= 10m
@@ -37,7 +38,7 @@ cluster: build database ## the same with five nodes: three keep the rate-limit l
 	@MODELGATE_NODES=$${MODELGATE_NODES:-5} ./bin/stack
 
 .PHONY: test
-test: portal database browser ## every test of every module, with the race detector, on a real database
+test: portal database browser stripe-mock ## every test of every module, with the race detector, on a real database
 	@mkdir -p portal/test-results && rm -f portal/test-results/vitest.json
 	@# What fails here is counted below, after everything has run.
 	-npm --prefix portal test -- --exclude 'e2e/**' --reporter=default --reporter=json --outputFile.json=test-results/vitest.json
@@ -45,7 +46,7 @@ test: portal database browser ## every test of every module, with the race detec
 	go test -race -json -timeout $(TIMEOUT) $(PACKAGES) | ./bin/tally -vitest portal/test-results/vitest.json
 
 .PHONY: setup
-setup: portal/node_modules/.stamp database browser ## what the tests need: the portal's packages, a database, a browser
+setup: portal/node_modules/.stamp database browser stripe-mock ## what the tests need: the portal's packages, a database, a browser, stripe-mock
 
 .PHONY: lint
 lint: portal .tools/golangci-lint-$(GOLANGCI_VERSION) ## every linter and formatter, without changing anything
@@ -161,6 +162,15 @@ browser:
 		echo "installing Chromium with apt-get"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	else echo "no browser for the tests: install Chromium, or name one in CHROMIUM"; exit 1; fi
+
+# Stripe's own fake, which judges the shapes of our requests.
+.PHONY: stripe-mock
+stripe-mock: .tools/stripe-mock-$(STRIPE_MOCK_VERSION)
+
+.tools/stripe-mock-$(STRIPE_MOCK_VERSION):
+	GOWORK=off GOFLAGS=-mod=mod GOBIN=$(CURDIR)/.tools/bin go install github.com/stripe/stripe-mock@$(STRIPE_MOCK_VERSION)
+	rm -f .tools/stripe-mock-*
+	touch $@
 
 .tools/golangci-lint-$(GOLANGCI_VERSION):
 	@echo "building golangci-lint $(GOLANGCI_VERSION), once; this takes about three minutes"

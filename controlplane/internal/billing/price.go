@@ -97,10 +97,9 @@ func (b *Billing) Setup(ctx context.Context, say func(string)) error {
 }
 
 func (p *Processor) ensureProduct(ctx context.Context, one plan.Plan) error {
-	products := product.Client{B: p.backend, Key: p.key}
 	get := &stripe.ProductParams{}
 	get.Context = ctx
-	_, err := products.Get(productID(one.ID), get)
+	_, err := product.Client{B: p.backend, Key: p.key}.Get(productID(one.ID), get)
 	if err == nil {
 		return nil
 	}
@@ -110,7 +109,7 @@ func (p *Processor) ensureProduct(ctx context.Context, one plan.Plan) error {
 	params := &stripe.ProductParams{ID: new(productID(one.ID)), Name: new("Modelgate " + one.Name)}
 	params.Context = ctx
 	params.AddMetadata(metaPlan, one.ID)
-	if _, err := products.New(params); err != nil {
+	if _, err := (product.Client{B: p.backend, Key: p.key}).New(params); err != nil {
 		return refused(err, "make a product")
 	}
 	return nil

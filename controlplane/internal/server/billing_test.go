@@ -39,15 +39,21 @@ func newShop(t *testing.T) *shop { return newShopAt(t, nil) }
 // newShopAt returns one whose clock shows now, and what it was advanced by.
 func newShopAt(t *testing.T, now func() time.Time) *shop {
 	t.Helper()
+	return openShop(t, now, func(sim http.Handler) http.Handler { return sim })
+}
+
+// openShop returns one whose requests to the simulator go through another handler.
+func openShop(t *testing.T, now func() time.Time, through func(http.Handler) http.Handler) *shop {
+	t.Helper()
 	s := &shop{stack: newStack(t)}
-	s.door = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.door = httptest.NewServer(through(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.away.Load() {
 			w.Header().Set("Stripe-Should-Retry", "false")
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		s.sim.ServeHTTP(w, r)
-	}))
+	})))
 	t.Cleanup(s.door.Close)
 	s.sim = stripesim.New(stripesim.Config{URL: s.door.URL, Secret: webhookSecret, Now: now})
 	s.api.Billing = s.replica(t)
