@@ -298,6 +298,14 @@ func (w *traveller) streamToken(t *testing.T) {
 	}
 	w.await(t, token.Token, 200, newKeyWithin)
 	w.call(t, token.Token, "Hello").want(t, 200)
+	var second wire.NewKey
+	ask("POST", "/dev/apps/"+app.AppID+"/keys").want(t, 200).into(t, &second)
+	var chosen wire.StreamKey
+	ask("GET", "/dev/config/stream-key?app_id="+app.AppID+"&key_id="+second.KeyID).want(t, 200).into(t, &chosen)
+	w.await(t, chosen.Token, 200, newKeyWithin)
+	ask("DELETE", "/dev/apps/"+app.AppID+"/keys/"+second.KeyID+"?wait=nodes").want(t, 200)
+	w.await(t, chosen.Token, 401, newKeyWithin)
+	w.call(t, token.Token, "Hello").want(t, 200) // the other key's
 	broken := token.Token[:len(token.Token)-8] + "AAAAAAAA"
 	if a := w.call(t, broken, "Hello").want(t, 401); !strings.Contains(a.body, "signature") {
 		t.Errorf("with another signature: %s", a.body)

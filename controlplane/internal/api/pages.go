@@ -155,7 +155,7 @@ fails after it began sends <code>data: {"type":"error",...}</code> before the en
 <ul>
 <li><code>svc_live_</code> and <code>svc_test_</code> keys belong to an app, whose families, tasks and rate limit hold for them. They open <code>{{.Gateway}}</code>.</li>
 <li><code>svc_darwin_</code> tokens (<code>POST /dev/darwin-tokens</code>) open <code>POST /api/v1/agent</code> at <code>{{.Darwin}}</code>.</li>
-<li><code>GET /dev/config/stream-key</code> makes a token for five minutes that stands for your oldest key: with its scope, limits and usage, and no
+<li><code>GET /dev/config/stream-key</code> makes a token for five minutes that stands for your oldest key, or for the one named with <code>?key_id=</code>: with its scope, limits and usage, and no
 longer than it lives. It is sent like a key.</li>
 <li>A key keeps its environment when the app changes its own; make new keys for the new environment.</li>
 <li>Regenerating gives a key a new value and ends the old one; revoking is final. Both reach the nodes within a moment.</li>

@@ -5,12 +5,23 @@ import (
 	"net/http"
 
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/bind"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/wire"
 )
 
-// streamKey makes a short-lived token that stands for the developer's first key.
+// tokenQuery are the parameters of stream-key: whose place the token takes.
+type tokenQuery struct {
+	AppID string `json:"app_id"`
+	KeyID string `json:"key_id"`
+}
+
+// streamKey makes a short-lived token that stands for the chosen key, or the developer's oldest.
 func (a *API) streamKey(w http.ResponseWriter, r *http.Request, developerID string) error {
+	var q tokenQuery
+	if err := bind.Query(r.URL.Query(), &q); err != nil {
+		return err
+	}
 	if err := a.StreamPace.Take(developerID); err != nil {
 		e := apierr.From(err)
 		seconds, _ := e.RetrySeconds()
@@ -18,15 +29,15 @@ func (a *API) streamKey(w http.ResponseWriter, r *http.Request, developerID stri
 			"More than %d stream tokens per minute. One is good for %d minutes; the next one can be had in %d s.",
 			StreamKeysPerMinute, int(key.StreamLife.Minutes()), seconds)).After(e.RetryAfter)
 	}
-	first, err := a.Apps.First(r.Context(), developerID)
+	chosen, err := a.Apps.Chosen(r.Context(), developerID, q.AppID, q.KeyID)
 	if err != nil {
 		return err
 	}
-	token, err := a.Streams.Sign(first.KeyID, key.Digest(first.Hash), a.Now())
+	token, err := a.Streams.Sign(chosen.KeyID, key.Digest(chosen.Hash), a.Now())
 	if err != nil {
 		return err
 	}
 	return writeSecret(w, wire.StreamKey{
-		Token: token, TokenType: "bearer", ExpiresIn: int64(key.StreamLife.Seconds()), AppID: first.AppID, KeyID: first.KeyID,
+		Token: token, TokenType: "bearer", ExpiresIn: int64(key.StreamLife.Seconds()), AppID: chosen.AppID, KeyID: chosen.KeyID,
 	})
 }

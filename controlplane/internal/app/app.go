@@ -79,8 +79,9 @@ type Store interface {
 	// ReadSecret returns the value of a key and records that it was read. A key that is revoked is ErrKeyRevoked.
 	ReadSecret(ctx context.Context, developerID, appID, keyID, readID string, now time.Time) (Key, Secret, error)
 	Tokens(ctx context.Context, developerID string) ([]Key, error)
-	// OldestKey returns the oldest key of a developer's apps that works at the time, or ErrNoActiveKey.
-	OldestKey(ctx context.Context, developerID string, now time.Time) (KeyValue, error)
+	// OldestKey returns the oldest key that works at now and its newest value: of the app, the key, or both; with neither, of
+	// the developer's own apps. Without any it is ErrNoActiveKey.
+	OldestKey(ctx context.Context, developerID string, appID, keyID *string, now time.Time) (KeyValue, error)
 	// KeyToUse returns the oldest key that works at now and its current value: of the app, the key, or both; with neither,
 	// the oldest test key. Without any it is ErrNoKeyToUse.
 	KeyToUse(ctx context.Context, developerID string, appID, keyID *string, now time.Time) (Key, Secret, error)
@@ -93,6 +94,8 @@ var (
 	ErrNoToken     = apierr.New(apierr.NotFound, "There is no such Darwin token.")
 	ErrNoActiveKey = apierr.New(apierr.NotFound,
 		"You have no active API key. Create one in an app first: the token stands for it.")
+	ErrNoChosenKey = apierr.New(apierr.NotFound,
+		"No active API key of yours is the chosen one. Name an active key of an active app in app_id and key_id, or leave both out for your oldest key.")
 	ErrKeyRevoked = apierr.New(apierr.Conflict, "The key is revoked. Create a new one.")
 	ErrNoKeyToUse = apierr.New(apierr.Conflict, "There is no key to make the call with. Create an app with the environment test and a key in it, "+
 		"or choose an app or a key: the key must not be revoked, and its app must be active and not expired.")

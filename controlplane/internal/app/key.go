@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -146,29 +147,42 @@ type KeyValue struct {
 	Hash  []byte
 }
 
-// First returns the key that stands for a developer where none is named: the oldest one that works. Errors: ErrNoActiveKey.
-func (s *Apps) First(ctx context.Context, developerID string) (KeyValue, error) {
-	return s.Store.OldestKey(ctx, developerID, s.now())
+// Chosen returns the key that a token stands for: the one that is named, the oldest that works of the named app, or, where
+// neither is, the developer's oldest. Errors: ErrNoActiveKey; ErrNoChosenKey, also of what is not the developer's.
+func (s *Apps) Chosen(ctx context.Context, developerID, appID, keyID string) (KeyValue, error) {
+	for _, id := range []string{appID, keyID} {
+		if id != "" && !isID(id) {
+			return KeyValue{}, ErrNoChosenKey
+		}
+	}
+	k, err := s.Store.OldestKey(ctx, developerID, choice(appID), choice(keyID), s.now())
+	if errors.Is(err, ErrNoActiveKey) && appID+keyID != "" {
+		return KeyValue{}, ErrNoChosenKey
+	}
+	return k, err
+}
+
+// choice is what a query takes for an ID that need not be named.
+func choice(id string) *string {
+	if id == "" {
+		return nil
+	}
+	return &id
 }
 
 // Value returns the current value of a key that works, for a call on behalf of the developer: the chosen key, the oldest of
 // the chosen app, or without a choice the oldest test key. It is not for anybody's eyes and no reading of it is recorded.
 // Errors: ErrNoApp, ErrNoKey, ErrNoKeyToUse.
 func (s *Apps) Value(ctx context.Context, developerID, appID, keyID string) (string, error) {
-	var appChoice, keyChoice *string
 	if appID != "" {
 		if _, err := s.Get(ctx, developerID, appID); err != nil {
 			return "", err
 		}
-		appChoice = &appID
 	}
-	if keyID != "" {
-		if !isID(keyID) {
-			return "", ErrNoKey
-		}
-		keyChoice = &keyID
+	if keyID != "" && !isID(keyID) {
+		return "", ErrNoKey
 	}
-	k, sealed, err := s.Store.KeyToUse(ctx, developerID, appChoice, keyChoice, s.now())
+	k, sealed, err := s.Store.KeyToUse(ctx, developerID, choice(appID), choice(keyID), s.now())
 	if err != nil {
 		return "", err
 	}

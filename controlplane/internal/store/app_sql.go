@@ -76,7 +76,11 @@ const (
 		SELECT k.id AS key_id, k.app_id, s.hash FROM api_keys AS k
 		JOIN api_key_secrets AS s ON s.key_id = k.id AND s.state = 'active'
 		JOIN apps AS a ON a.id = k.app_id
-		WHERE a.developer_id = $1 AND a.org_id IS NULL AND k.revoked_at IS NULL AND a.active AND a.suspended_at IS NULL
+		WHERE k.revoked_at IS NULL AND a.active AND a.suspended_at IS NULL
+			AND ($3::UUID IS NULL OR k.app_id = $3) AND ($4::UUID IS NULL OR k.id = $4)
+			AND (a.org_id IS NULL AND a.developer_id = $1
+				OR ($3::UUID IS NOT NULL OR $4::UUID IS NOT NULL) AND a.org_id IN (
+					SELECT m.org_id FROM org_members AS m WHERE m.developer_id = $1 AND m.role = ANY ($5::TEXT[])))
 			AND (k.expires_at IS NULL OR k.expires_at > $2)
 			AND (s.not_after IS NULL OR s.not_after > $2) AND (a.expires_at IS NULL OR a.expires_at > $2)
 		ORDER BY k.created_at, k.id, s.version DESC LIMIT 1`

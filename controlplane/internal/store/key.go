@@ -214,8 +214,8 @@ func (s *Store) ReadSecret(ctx context.Context, developerID, appID, keyID, readI
 }
 
 // OldestKey implements [app.Store].
-func (s *Store) OldestKey(ctx context.Context, developerID string, now time.Time) (app.KeyValue, error) {
-	k, err := one[app.KeyValue](ctx, s.pool, selectOldestKey, developerID, now)
+func (s *Store) OldestKey(ctx context.Context, developerID string, appID, keyID *string, now time.Time) (app.KeyValue, error) {
+	k, err := one[app.KeyValue](ctx, s.pool, selectOldestKey, developerID, now, appID, keyID, org.Roles(org.ChangeApps))
 	return k, missing(err, app.ErrNoActiveKey, "find a key")
 }
 

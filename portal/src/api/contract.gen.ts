@@ -1110,9 +1110,10 @@ export interface paths {
         };
         /**
          * A short-lived stream token
-         * @description A JWT for WebSocket and speech-to-text use in the portal, good for five minutes. It stands for the
-         *     oldest active key of the developer's apps (404 when there is none): the gateway accepts it wherever
-         *     it accepts the key, with the key's scope, limits and usage, and ends it and its streams with the key.
+         * @description A JWT for pages, good for five minutes, so that no page needs the value of a key. It stands for the chosen
+         *     key or, without a choice, for the oldest active key of the developer's own apps: the gateway accepts it wherever
+         *     it accepts the key, with the key's scope, limits and usage, and ends it and its streams with the key. 404 when no
+         *     active key fits, also for keys that are not the caller's to use.
          */
         get: operations["streamKey"];
         put?: never;
@@ -8677,7 +8678,18 @@ export interface operations {
     };
     streamKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The app of the key. Without `key_id` its oldest active key is chosen.
+                 * @example app_7q2v9x3d
+                 */
+                app_id?: string;
+                /**
+                 * @description The key.
+                 * @example key_2c8r5t1w
+                 */
+                key_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
