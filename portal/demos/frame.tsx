@@ -14,9 +14,15 @@ export interface Need {
 }
 
 // The portal opens a demo with the session's token in its address (?t=), which is taken out at once. It stays in this page's
-// memory and gets short-lived tokens that stand for the developer's key.
+// memory and gets short-lived tokens that stand for the key that was chosen there (?app_id= and ?key_id=), or the oldest.
 const address = new URL(location.href);
 const session = address.searchParams.get("t") ?? "";
+const chosen = new URLSearchParams(
+  ["app_id", "key_id"].flatMap((name) => {
+    const value = address.searchParams.get(name);
+    return value ? [[name, value]] : [];
+  }),
+);
 if (address.searchParams.has("t")) {
   address.searchParams.delete("t");
   history.replaceState(null, "", address);
@@ -31,7 +37,7 @@ let token = { value: "", until: 0 };
 
 async function streamToken(renew: boolean): Promise<string> {
   if (!renew && Date.now() < token.until) return token.value;
-  const response = await fetch("/dev/config/stream-key", {
+  const response = await fetch(`/dev/config/stream-key?${chosen}`, {
     headers: { Authorization: `Bearer ${session}` },
   }).catch(() => {
     throw new ModelgateError("The portal did not answer. Check the connection and try again.", { status: 0 });

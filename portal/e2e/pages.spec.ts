@@ -52,7 +52,7 @@ let checked = 0;
 let key = "";
 let app = "";
 
-/** What is read of the portal's operations, except for the ones that hand out a key. */
+/** What the pages read of the portal's operations. None needs the value of a key. */
 const read: { url: string; text: string }[] = [];
 
 test.beforeAll(async ({ browser }) => {
@@ -177,5 +177,5 @@ test("nothing was wrong on any page, and no answer lists a key", () => {
   console.log(`${checked} views were checked, ${read.length} answers were read`);
   expect(wrong).toEqual([]);
   expect(read.length).toBeGreaterThan(20);
-  expect(read.filter((r) => r.text.includes(key) && !r.url.endsWith("/key-for-stream"))).toEqual([]);
+  expect(read.filter((r) => r.text.includes(key) || r.url.endsWith("/key-for-stream"))).toEqual([]);
 });

@@ -8,7 +8,7 @@ export function gatewayURL(): string {
   return url.startsWith("http") ? url.replace(/\/$/, "") : location.origin;
 }
 
-/** A call to the gateway with an API key. A refusal is thrown as a Failure. */
+/** A call to the gateway with an API key, or a token that stands for one. A refusal is thrown as a Failure. */
 export async function callGateway(key: string, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("Authorization", `Bearer ${key}`);
@@ -53,6 +53,7 @@ export function rememberKey(keyID: string, key: string): void {
 
 export function forgetKey(keyID: string): void {
   values.delete(keyID);
+  tokens.delete(keyID);
 }
 
 /** The value of one of the developer's keys. The first time it asks the control plane. */
@@ -65,25 +66,20 @@ export async function keyValue(appID: string, keyID: string): Promise<string> {
   return key;
 }
 
-let token: { keyID: string; value: string; until: number } | undefined;
-onSessionChange(() => {
-  token = undefined;
-});
+const tokens = new Map<string, { value: string; until: number }>();
+onSessionChange(() => tokens.clear());
 
-/**
- * What the gateway takes for a key: a token of minutes where the control plane gives one, which is for the developer's oldest
- * key; the value of the key itself where it was shown already, or for another key.
- */
+/** What the gateway takes for one of the developer's keys: a token of minutes, so that no page needs the key's value. */
 export async function credential(appID: string, keyID: string): Promise<string> {
-  if (!values.has(keyID) && !(token && token.until > Date.now())) {
-    const given = await ask(api.GET("/dev/config/stream-key")).catch(() => undefined); // without one it is the value
-    if (given) token = { keyID: given.key_id, value: given.token, until: Date.now() + given.expires_in * 800 };
-  }
-  if (token?.keyID === keyID && token.until > Date.now()) return token.value;
-  return keyValue(appID, keyID);
+  const known = tokens.get(keyID);
+  if (known && known.until > Date.now()) return known.value;
+  const query = { app_id: appID, key_id: keyID };
+  const given = await ask(api.GET("/dev/config/stream-key", { params: { query } }));
+  tokens.set(keyID, { value: given.token, until: Date.now() + given.expires_in * 800 });
+  return given.token;
 }
 
-/** What the gateway would do with a call of this key, without making it. */
+/** What the gateway would do with a call of this credential, without making it. */
 export async function dryRun(key: string, model: string): Promise<Schemas["DryRun"]> {
   const response = await callGateway(key, "/api/v1/agent", {
     method: "POST",

@@ -190,6 +190,7 @@ const consoleRoutes = [
   createRoute({
     getParentRoute: () => console,
     path: "/demos/$demoId",
+    validateSearch: withKey,
     component: lazyRouteComponent(() => import("../pages/demos"), "DemoPage"),
   }),
   createRoute({

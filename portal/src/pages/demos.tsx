@@ -1,11 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import type { Schemas } from "../api/client";
+import { asFailure } from "../api/failure";
 import { demos } from "../api/queries";
 import { freshToken } from "../session/session";
 import { buttonClass } from "../ui/button";
-import { Empty, Notice, PageHead, Skeleton, Tag } from "../ui/layout";
+import { Empty, Failed, Notice, PageHead, Skeleton, Tag } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
+import { chosenKey, KeyPicker, useUsableKeys } from "./key-picker";
 
 /** The demos, with what the developer's plan opens. */
 export function Demos() {
@@ -91,16 +94,60 @@ export function DemoPage() {
             ) : !token ? (
               <Skeleton lines={6} />
             ) : (
-              <iframe
-                title={demo.name}
-                src={`${demo.path}?t=${encodeURIComponent(token)}`}
-                allow="camera; microphone; autoplay"
-                className="h-[75dvh] w-full rounded-xl border border-line bg-ground"
-              />
+              <Frame demo={demo} token={token} />
             )}
           </>
         );
       }}
     </Loaded>
+  );
+}
+
+/** The demo, with the key that its calls count on. */
+function Frame({ demo, token }: { demo: Schemas["Demo"]; token: string }) {
+  const { keys, error } = useUsableKeys();
+  const search = useSearch({ from: "/console/demos/$demoId" });
+  const navigate = useNavigate();
+  if (error) return <Failed failure={asFailure(error)} />;
+  if (!keys) return <Skeleton lines={6} />;
+  const chosen = chosenKey(keys, search);
+  if (!chosen)
+    return (
+      <Empty
+        icon="spark"
+        title="You need a key first"
+        action={
+          <Link to="/" className={buttonClass("primary")}>
+            To the quick start
+          </Link>
+        }
+      >
+        A demo calls the gateway with one of your keys.
+      </Empty>
+    );
+  const query = new URLSearchParams({ t: token, app_id: chosen.app.app_id, key_id: chosen.key.key_id });
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="max-w-md">
+        <KeyPicker
+          keys={keys}
+          chosen={chosen}
+          onChange={(k) =>
+            void navigate({
+              to: "/demos/$demoId",
+              params: { demoId: demo.demo_id },
+              search: { app: k.app.app_id, key: k.key.key_id },
+              replace: true,
+            })
+          }
+        />
+      </div>
+      <iframe
+        title={demo.name}
+        src={`${demo.path}?${query}`}
+        allow="camera; microphone; autoplay"
+        className="h-[75dvh] w-full rounded-xl border border-line bg-ground"
+      />
+    </div>
   );
 }

@@ -148,7 +148,7 @@ function Judged({ chosen }: { chosen: UsableKey }) {
         <button type="button" className={buttonClass("primary")} onClick={() => setWatching(true)}>
           Watch it live
         </button>
-        <span className="text-sm text-muted">Dry runs, which cost nothing. Of another key than your oldest the value is read, which is recorded.</span>
+        <span className="text-sm text-muted">Dry runs cost nothing.</span>
       </div>
     );
   return (

@@ -14,7 +14,7 @@ export function Playground() {
     <>
       <PageHead
         title="Playground"
-        about="Test calls with one of your keys. Its value stays on the server, but for translations and skills with a key that is not your oldest. They are counted and limited like any call of yours."
+        about="Test calls with one of your keys. Its value stays on the server. They are counted and limited like any call of yours."
       />
       {error ? (
         <Failed failure={asFailure(error)} />
