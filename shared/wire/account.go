@@ -82,9 +82,35 @@ type DayLimit struct {
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// MinuteLimit is the plan's rate in calls per minute and key.
+// MinuteLimit is the plan's rate in calls per minute and key, and what keys and apps used of late: those of the most calls first, and
+// none that made none.
 type MinuteLimit struct {
-	Limit int64 `json:"limit"`
+	Limit int64       `json:"limit"`
+	From  time.Time   `json:"from"` // start of the UTC minute whose calls are used
+	Keys  []KeyMinute `json:"keys"`
+	Apps  []AppMinute `json:"apps"`
+}
+
+// KeyMinute is what a key used of the plan's rate.
+type KeyMinute struct {
+	KeyID string  `json:"key_id"`
+	AppID *string `json:"app_id"` // null for a Darwin token
+	Hint  string  `json:"hint"`   // the key masked
+	MinuteUse
+}
+
+// AppMinute is what all keys of an app used of its own limit.
+type AppMinute struct {
+	AppID string `json:"app_id"`
+	Limit int64  `json:"limit"` // calls per minute
+	MinuteUse
+}
+
+// MinuteUse are the calls that ended and were admitted, by the UTC minute in which they arrived.
+type MinuteUse struct {
+	Used     int64     `json:"used"`      // since from
+	Before   int64     `json:"before"`    // in the minute before
+	ResetsAt time.Time `json:"resets_at"` // when none of them counts any more, at the latest
 }
 
 // AppLimit is how many apps the plan allows; a null limit is unlimited.

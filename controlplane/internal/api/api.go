@@ -40,6 +40,8 @@ type Usage interface {
 	AccountUsage(ctx context.Context, accountID string, q ledger.Question, now time.Time) (wire.AccountUsage, error)
 	// DayUsed is how much of the day quota an account has used on the UTC day of now.
 	DayUsed(ctx context.Context, accountID string, now time.Time) (int64, error)
+	// MinuteUsed is which keys and apps of an account were used in the UTC minute of now and the one before.
+	MinuteUsed(ctx context.Context, accountID string, now time.Time) ([]wire.KeyMinute, []wire.AppMinute, error)
 	// AppCalls is a page of the log of an app's calls.
 	AppCalls(ctx context.Context, q ledger.CallQuery, now time.Time) (wire.RequestPage, error)
 }

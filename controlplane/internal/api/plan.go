@@ -25,8 +25,12 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request, developerID string)
 	if err != nil {
 		return err
 	}
+	minute, err := a.minuteLimit(r.Context(), terms)
+	if err != nil {
+		return err
+	}
 	answer := wire.Limits{
-		Plan: d.Plan, Day: day, Minute: wire.MinuteLimit{Limit: terms.MinuteLimit()},
+		Plan: d.Plan, Day: day, Minute: minute,
 		TokensPerMinute: mostOf(terms.TokenLimit()), InFlight: mostOf(terms.InFlightLimit()),
 	}
 	for _, one := range apps {
@@ -55,8 +59,12 @@ func (a *API) orgLimits(ctx context.Context, developerID string) (*wire.OrgLimit
 	if err != nil {
 		return nil, err
 	}
+	minute, err := a.minuteLimit(ctx, terms)
+	if err != nil {
+		return nil, err
+	}
 	return &wire.OrgLimits{
-		OrgID: m.ID, Name: m.Name, Plan: m.Plan, Day: day, Minute: wire.MinuteLimit{Limit: terms.MinuteLimit()},
+		OrgID: m.ID, Name: m.Name, Plan: m.Plan, Day: day, Minute: minute,
 		TokensPerMinute: mostOf(terms.TokenLimit()), InFlight: mostOf(terms.InFlightLimit()),
 	}, nil
 }
@@ -72,6 +80,16 @@ func (a *API) dayLimit(ctx context.Context, terms plan.Terms) (wire.DayLimit, er
 	return wire.DayLimit{
 		Limit: terms.DayLimit(), Used: used, Remaining: max(0, terms.DayLimit()-used), ResetsAt: now.Truncate(day).Add(day),
 	}, nil
+}
+
+// minuteLimit is what each key of an account may do in a minute, and what the usage records say that keys and apps did of late.
+func (a *API) minuteLimit(ctx context.Context, terms plan.Terms) (wire.MinuteLimit, error) {
+	now := a.Now().UTC()
+	keys, apps, err := a.Usage.MinuteUsed(ctx, terms.AccountID, now)
+	if err != nil {
+		return wire.MinuteLimit{}, err
+	}
+	return wire.MinuteLimit{Limit: terms.MinuteLimit(), From: now.Truncate(time.Minute), Keys: keys, Apps: apps}, nil
 }
 
 // mostOf is a limit on the wire; 0 is none.

@@ -64,6 +64,8 @@ type Store interface {
 	Usage(ctx context.Context, r Range) (Answer, error)
 	// AccountDay returns how many calls of the account count against its quota of the UTC day that begins at day.
 	AccountDay(ctx context.Context, accountID string, day time.Time) (int64, error)
+	// AccountMinute returns what keys and apps of the account were used since the minute before the one that begins at minute.
+	AccountMinute(ctx context.Context, accountID string, minute time.Time) (MinuteAnswer, error)
 	// Calls returns at most q.Limit calls before q.Before, the newest first.
 	Calls(ctx context.Context, q CallQuery) ([]Call, error)
 	// CallsLeftOut returns how many calls of the app since the UTC day are not in the log.

@@ -11,6 +11,7 @@ const (
 	PointsMax     = 400 // points of one series
 	GroupsMax     = 500 // entries of one list; what is beyond is put together in one
 	ZoneBytesMax  = 64
+	MinuteRowsMax = 100 // keys, and apps, that are told of with what they used in a minute
 
 	cursorMicrosMax = 1 << 53 // of a call's time: in the year 2255
 

@@ -121,6 +121,14 @@ func (fixedUsage) AppCalls(_ context.Context, q ledger.CallQuery, _ time.Time) (
 
 func (fixedUsage) DayUsed(context.Context, string, time.Time) (int64, error) { return 12, nil }
 
+func (fixedUsage) MinuteUsed(_ context.Context, _ string, now time.Time) ([]wire.KeyMinute, []wire.AppMinute, error) {
+	app, use := "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b10", wire.MinuteUse{Used: 4, Before: 9, ResetsAt: now.UTC().Add(time.Minute)}
+	return []wire.KeyMinute{
+		{KeyID: "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b11", AppID: &app, Hint: "svc_live_…x7Qz", MinuteUse: use},
+		{KeyID: "018f6d1c-9c1e-7cc2-9d3a-2f7a0d6c4b12", Hint: "dwn_…k3Lm", MinuteUse: wire.MinuteUse{Before: 2, ResetsAt: now.UTC().Add(time.Second)}},
+	}, []wire.AppMinute{{AppID: app, Limit: 100, MinuteUse: use}}, nil
+}
+
 // fixedNodes stands for three gateway nodes, one of which is away.
 type fixedNodes struct{}
 

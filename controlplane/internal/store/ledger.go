@@ -127,6 +127,50 @@ func (s *Store) AccountDay(ctx context.Context, accountID string, day time.Time)
 	return found.Calls, nil
 }
 
+// AccountMinute implements [ledger.Store].
+func (s *Store) AccountMinute(ctx context.Context, accountID string, minute time.Time) (ledger.MinuteAnswer, error) {
+	type sums struct {
+		Used     int64      `db:"used"`
+		Before   int64      `db:"before"`
+		LastUsed *time.Time `db:"last_used_at"`
+	}
+	type keyRow struct {
+		KeyID string `db:"key_id"`
+		AppID string `db:"app_id"`
+		Hint  string `db:"hint"`
+		sums
+	}
+	type appRow struct {
+		AppID string `db:"app_id"`
+		Limit int64  `db:"rate_limit"`
+		sums
+	}
+	callsOf := func(r sums) ledger.MinuteCalls {
+		c := ledger.MinuteCalls{Used: r.Used, Before: r.Before}
+		if r.LastUsed != nil {
+			c.LastUsed = *r.LastUsed
+		}
+		return c
+	}
+	args := []any{accountID, minute.Add(-time.Minute), minute, ledger.MinuteRowsMax}
+	keys, err := settled(func() ([]keyRow, error) { return rows[keyRow](ctx, s.pool, selectKeyMinutes, args...) })
+	if err != nil {
+		return ledger.MinuteAnswer{}, fmt.Errorf("read what keys were used: %w", err)
+	}
+	apps, err := settled(func() ([]appRow, error) { return rows[appRow](ctx, s.pool, selectAppMinutes, args...) })
+	if err != nil {
+		return ledger.MinuteAnswer{}, fmt.Errorf("read what apps were used: %w", err)
+	}
+	a := ledger.MinuteAnswer{Keys: make([]ledger.KeyMinute, len(keys)), Apps: make([]ledger.AppMinute, len(apps))}
+	for i, r := range keys {
+		a.Keys[i] = ledger.KeyMinute{KeyID: r.KeyID, AppID: r.AppID, Hint: r.Hint, MinuteCalls: callsOf(r.sums)}
+	}
+	for i, r := range apps {
+		a.Apps[i] = ledger.AppMinute{AppID: r.AppID, Limit: r.Limit, MinuteCalls: callsOf(r.sums)}
+	}
+	return a, nil
+}
+
 // AccountDays implements [nodeapi.Days]. Accounts are UUIDs.
 func (s *Store) AccountDays(ctx context.Context, accounts []string, day time.Time) (map[string]int64, error) {
 	type row struct {

@@ -58,6 +58,24 @@ const (
 
 	selectAccountDays = `SELECT account_id::TEXT AS account_id, calls FROM usage_account_day WHERE account_id = ANY($1::UUID[]) AND day = $2::DATE`
 
+	minuteColumns = `
+			COALESCE(sum(u.calls) FILTER (WHERE u.bucket >= $3), 0)::INT8 AS used,
+			COALESCE(sum(u.calls) FILTER (WHERE u.bucket < $3), 0)::INT8 AS before, max(k.last_used_at) AS last_used_at
+		FROM usage_minute AS u JOIN api_keys AS k ON k.id = u.key_id`
+
+	// The limits count neither what they refuse nor what is given back, being a failure of ours before an answer began.
+	admittedColumns = `
+		WHERE u.account_id = $1 AND u.bucket >= $2 AND u.status <> 429
+			AND NOT (u.status IN (500, 502, 503) AND u.end_reason IN ('refused', 'failed'))`
+
+	selectKeyMinutes = `
+		SELECT k.id::TEXT AS key_id, COALESCE(k.app_id::TEXT, '') AS app_id, k.hint,` + minuteColumns + admittedColumns + `
+		GROUP BY k.id, k.app_id, k.hint ORDER BY sum(u.calls) DESC, k.id LIMIT $4`
+
+	selectAppMinutes = `
+		SELECT a.id::TEXT AS app_id, a.rate_limit,` + minuteColumns + ` JOIN apps AS a ON a.id = u.app_id` + admittedColumns + `
+		GROUP BY a.id, a.rate_limit ORDER BY sum(u.calls) DESC, a.id LIMIT $4`
+
 	closeDay = `
 		INSERT INTO usage_closing (bucket, key_days, calls, drift, at)
 		SELECT $1::TIMESTAMPTZ, count(*), COALESCE(sum(d.calls), 0)::INT8, COALESCE(sum(
@@ -96,6 +114,8 @@ func ledgerStatements() map[string]string {
 		"selectAccountUsageByHour":   selectAccountUsageByHour,
 		"selectAccountUsageByDay":    selectAccountUsageByDay,
 		"selectAccountDay":           selectAccountDay,
+		"selectKeyMinutes":           selectKeyMinutes,
+		"selectAppMinutes":           selectAppMinutes,
 		"closeDay":                   closeDay,
 		"selectClosed":               selectClosed,
 		"deleteOldMinutes":           deleteOldMinutes,

@@ -3220,9 +3220,42 @@ export interface components {
             /** Format: date-time */
             resets_at: string;
         };
+        /** @description The plan's rate, and what keys and apps used of late. The numbers come from the usage records, which the gateway nodes send within about a second after a call ended: what still runs, and what a node cannot deliver at the moment, is not in them. They do not have what was refused with 429 nor failures of ours that were given back. The limits hold in every 60 s and not by the UTC minute, so what they count now lies between `used` and `used` + `before`; `RateLimit` headers and dry runs of the gateway tell it exactly. */
         MinuteLimit: {
             /** @description Calls per minute and key. */
             limit: number;
+            /**
+             * Format: date-time
+             * @description The start of the UTC minute whose calls are `used`.
+             */
+            from: string;
+            /** @description The keys and Darwin tokens that made calls, those of the most calls first. What is not listed made none. */
+            keys: components["schemas"]["KeyMinute"][];
+            /** @description The apps whose keys made calls, those of the most calls first. */
+            apps: components["schemas"]["AppMinute"][];
+        };
+        KeyMinute: {
+            key_id: string;
+            /** @description Null for a Darwin token. */
+            app_id: string | null;
+            /** @description The key masked. */
+            hint: string;
+        } & components["schemas"]["MinuteUse"];
+        AppMinute: {
+            app_id: string;
+            /** @description Calls per minute over all keys of the app. */
+            limit: number;
+        } & components["schemas"]["MinuteUse"];
+        MinuteUse: {
+            /** @description Calls that arrived in the UTC minute that is not over. */
+            used: number;
+            /** @description Calls that arrived in the UTC minute before it. */
+            before: number;
+            /**
+             * Format: date-time
+             * @description When none of these calls counts any more, at the latest, which is 60 s after the newest.
+             */
+            resets_at: string;
         };
         AppLimit: {
             /** @description Null means unlimited. */
@@ -6714,7 +6747,27 @@ export interface operations {
                      *         "resets_at": "2026-01-06T00:00:00Z"
                      *       },
                      *       "minute": {
-                     *         "limit": 30
+                     *         "limit": 30,
+                     *         "from": "2026-01-05T09:31:00Z",
+                     *         "keys": [
+                     *           {
+                     *             "key_id": "key_4d8s1k2m",
+                     *             "app_id": "app_7q2v9x3d",
+                     *             "hint": "svc_live_…x7Qz",
+                     *             "used": 4,
+                     *             "before": 9,
+                     *             "resets_at": "2026-01-05T09:32:18Z"
+                     *           }
+                     *         ],
+                     *         "apps": [
+                     *           {
+                     *             "app_id": "app_7q2v9x3d",
+                     *             "limit": 100,
+                     *             "used": 4,
+                     *             "before": 9,
+                     *             "resets_at": "2026-01-05T09:32:18Z"
+                     *           }
+                     *         ]
                      *       },
                      *       "apps": {
                      *         "limit": 2,

@@ -11,6 +11,7 @@ import { Card, Empty, Failed, Notice, PageHead, Skeleton, Table, Tag } from "../
 import { Loaded } from "../ui/loaded";
 import { Meter } from "../ui/meter";
 import { chosenKey, KeyPicker, type UsableKey, useUsableKeys } from "./key-picker";
+import { MinuteUse } from "./limits-minute";
 
 const planEveryMs = 5_000;
 const liveEveryMs = 2_000;
@@ -61,6 +62,10 @@ export function Limits() {
             </div>
           )}
         </Loaded>
+        {limits.data && <MinuteUse minute={limits.data.minute} />}
+        {limits.data?.organization && (
+          <MinuteUse minute={limits.data.organization.minute} of={limits.data.organization.name} />
+        )}
         <LiveLimits />
         <Card title="Plans">
           <Loaded query={catalog}>
