@@ -101,6 +101,9 @@ func (c *Cell) ID() ledger.ID { return c.id }
 // Limit returns the limit that the ledger enforces, as of the newest reply.
 func (c *Cell) Limit() int64 { return int64(c.limit.Load()) }
 
+// plenty reports whether a third of the limit was free at the newest reply.
+func (c *Cell) plenty() bool { return 3*int64(c.avail.Load()) >= c.Limit() }
+
 // Remaining estimates how many tokens are free: what the ledger had left plus what this node holds, refunds that are on their way
 // included.
 func (c *Cell) Remaining() int64 {

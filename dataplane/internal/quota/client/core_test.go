@@ -112,6 +112,28 @@ func TestALimitIsSpentExactly(t *testing.T) {
 	}
 }
 
+// A call that gets its token costs one frame. Who waits for more than came is asked for again at once.
+func TestACallIsAskedForOnce(t *testing.T) {
+	b := newBench(t, 100)
+	b.run(time.Second)
+	one, many := minuteCell(1), NewCell(ledger.ID{Kind: ledger.KeyTokens, Lo: 1}, 1, 1)
+	b.core.Want(one, 1)
+	b.trade()
+	if gap := b.core.Due(b.now) - b.core.sentAt; gap <= int64(urgentGap) {
+		t.Errorf("the next frame is due after %d us, and nobody waits for it", gap/1000)
+	}
+	if out := b.core.Try(one); out != Admitted {
+		t.Fatal(out)
+	}
+	b.core.Unwant(one, 1)
+	b.run(time.Second)
+	b.core.Want(many, 200)
+	b.trade()
+	if gap := b.core.Due(b.now) - b.core.sentAt; gap > int64(urgentGap) {
+		t.Errorf("the next frame is due after %d us, and someone waits for it", gap/1000)
+	}
+}
+
 func TestAHotKeySeldomWaits(t *testing.T) {
 	b := newBench(t, 100_000)
 	c := minuteCell(1)

@@ -155,7 +155,7 @@ func (n *Core) spare(c *Cell, now int64) bool {
 // only while a third of the limit is free, and whoever else needs it has it recalled.
 func (n *Core) reserve(c *Cell, now int64) int64 {
 	switch limit := c.Limit(); {
-	case limit == 0, 3*int64(c.avail.Load()) < limit, c.id.Kind.Amounts(), n.mutant.KeepNone:
+	case limit == 0, !c.plenty(), c.id.Kind.Amounts(), n.mutant.KeepNone:
 		return 0
 	case c.flags&flagRecalled != 0, now < c.restUntil, c.activeAt == 0, now-c.activeAt >= int64(reserveFor):
 		return 0

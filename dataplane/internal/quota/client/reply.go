@@ -40,11 +40,13 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 				continue // who waits goes on waiting
 			}
 		}
-		if c.waiting.Load() > 0 {
-			n.mark(c) // until nobody waits
+		waiting := c.waiting.Load()
+		// Who waits takes what is there, in a moment. That is reported at once only where it counts when it was: as the limit runs short.
+		if waiting > left(c.word.Load()) || (waiting > 0 && !c.plenty()) {
+			n.mark(c)
 			n.urgent.Store(true)
-			woken = append(woken, c)
-		} else if c.looking.Load() > 0 {
+		}
+		if waiting > 0 || c.looking.Load() > 0 {
 			woken = append(woken, c)
 		}
 	}

@@ -28,15 +28,19 @@ func BenchmarkIdle(b *testing.B) {
 func BenchmarkColdKey(b *testing.B) {
 	o := order{System: "ledger", Cold: true, Limit: 100, Rate: 100, Duration: 10 * time.Second}
 	for b.Loop() {
-		var p50, p99 int64
+		var p50, p99, decisions int64
+		frames, entries := 0.0, 0.0
 		for _, r := range run(b, cluster(b, o)) {
 			if r.Failed > 0 || len(r.Admitted) < int(r.Decisions) {
 				b.Errorf("%d of %d were admitted, %d failed", len(r.Admitted), r.Decisions, r.Failed)
 			}
 			p50, p99 = max(p50, r.P50), max(p99, r.P99)
+			decisions, frames, entries = decisions+r.Decisions, frames+r.Frames, entries+r.Entries
 		}
 		b.ReportMetric(float64(p50)/1000, "p50-ms")
 		b.ReportMetric(float64(p99)/1000, "p99-ms")
+		b.ReportMetric(frames/float64(decisions), "frames/call")
+		b.ReportMetric(entries/o.Duration.Seconds(), "entries/s")
 		b.Logf("load average %s", loadAverage())
 	}
 }

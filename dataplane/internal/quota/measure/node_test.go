@@ -45,6 +45,8 @@ type result struct {
 	P50, P99  int64 // microseconds from asking to the answer
 	Worst     int64
 	CPU       time.Duration // of this process, while there was load
+	Frames    float64       // answered by the ledger, from the start on
+	Entries   float64       // proposed by this node, from the start on
 }
 
 func TestMain(m *testing.M) {
@@ -67,7 +69,8 @@ func TestMain(m *testing.M) {
 func (o *order) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	admit, err := o.limiter(ctx)
+	registry := prometheus.NewRegistry()
+	admit, err := o.limiter(ctx, registry)
 	if err != nil {
 		return err
 	}
@@ -77,6 +80,9 @@ func (o *order) run() error {
 		return err
 	}
 	r := o.load(ctx, admit)
+	if r.Frames, r.Entries, err = counts(registry); err != nil {
+		return err
+	}
 	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 		return err
 	}
@@ -85,7 +91,7 @@ func (o *order) run() error {
 }
 
 // limiter returns what judges a call.
-func (o *order) limiter(ctx context.Context) (func(context.Context) (bool, error), error) {
+func (o *order) limiter(ctx context.Context, registry *prometheus.Registry) (func(context.Context) (bool, error), error) {
 	switch o.System {
 	case "ledger":
 		socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
@@ -93,7 +99,7 @@ func (o *order) limiter(ctx context.Context) (func(context.Context) (bool, error
 			return nil, err
 		}
 		node, err := quota.Open(ctx, quota.Options{
-			Dir: o.Dir, Socket: socket, Address: o.Address, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Dir: o.Dir, Socket: socket, Address: o.Address, Metrics: registry, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		})
 		if err != nil {
 			return nil, err
@@ -128,6 +134,20 @@ func (o *order) limiter(ctx context.Context) (func(context.Context) (bool, error
 	default:
 		return func(context.Context) (bool, error) { return false, nil }, nil
 	}
+}
+
+// counts reads how many frames of the node were answered, and how many entries it proposed.
+func counts(registry *prometheus.Registry) (frames, entries float64, err error) {
+	families, err := registry.Gather()
+	for _, f := range families {
+		switch f.GetName() {
+		case "modelgate_quota_frame_seconds":
+			frames = float64(f.GetMetric()[0].GetHistogram().GetSampleCount())
+		case "modelgate_quota_entries_total":
+			entries = f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return frames, entries, err
 }
 
 // load makes calls at the rate, each in a goroutine of its own, whatever becomes of the earlier ones.

@@ -178,7 +178,7 @@ func TestUtilisation(t *testing.T) {
 		avg, each float64
 	}{
 		{"calm", 4, func(*setting) {}, 0.999, 0.99},
-		{"calm, 20 nodes, skewed", 8, func(s *setting) { s.nodes, s.load, s.skewed = 20, 1.5, true }, 0.999, 0.98},
+		{"calm, 20 nodes, skewed", 16, func(s *setting) { s.nodes, s.load, s.skewed = 20, 1.5, true }, 0.999, 0.98},
 		{"rare faults", 8, func(s *setting) { s.nodes, s.load, s.fault = 5, 3, 10*time.Minute }, 0.995, 0.95},
 		{"calm, below the limits", 4, func(s *setting) { s.load = 0.5 }, 0.999, 0.99},
 		{"calm, 20 nodes, below the limits", 4, func(s *setting) { s.nodes, s.load = 20, 0.7 }, 0.999, 0.99},
