@@ -90,6 +90,7 @@ bench-ledger: unlimited database ## what limits cost: our gateway with and witho
 	cd dataplane && go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/quota/measure
 	cd dataplane && go test -run '^$$' -bench . -timeout 0 ./internal/quota/client ./internal/quota/replica
 	cd dataplane && go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/quota/ledger
+	cd dataplane && go test -count=1 -v -run 'TestUtilisation|TestWhatACrashStrands' -timeout 0 ./internal/quota/client ./internal/quota/sim
 
 .PHONY: soak
 soak: database ## the whole system under churn of keys, model servers and callers, with the race detector, for DURATION (10m)

@@ -1,12 +1,8 @@
 package measure
 
 import (
-	"slices"
 	"testing"
 	"time"
-
-	"modelgate.internal/dataplane/internal/quota"
-	"modelgate.internal/dataplane/internal/quota/identity"
 )
 
 // BenchmarkIdle measures what three voters that nobody asks cost: the CPU time of the costliest, the leader, and of all on average.
@@ -41,40 +37,6 @@ func BenchmarkColdKey(b *testing.B) {
 		b.ReportMetric(float64(p99)/1000, "p99-ms")
 		b.ReportMetric(frames/float64(decisions), "frames/call")
 		b.ReportMetric(entries/o.Duration.Seconds(), "entries/s")
-		b.Logf("load average %s", loadAverage())
-	}
-}
-
-// BenchmarkLeaderLoss kills the leader with SIGKILL and measures the longest wait of a call without a lease on the two nodes that are left.
-func BenchmarkLeaderLoss(b *testing.B) {
-	o := order{System: "ledger", Cold: true, Limit: 100, Rate: 50, Duration: 10 * time.Second}
-	worst, failed := int64(0), int64(0) // of all runs
-	for b.Loop() {
-		all, dirs := clusterIn(b, o)
-		a, err := quota.Ask(b.Context(), dirs[0], quota.Command{Op: quota.OpPeers})
-		if err != nil {
-			b.Fatal(err)
-		}
-		leader := 0
-		for i, dir := range dirs {
-			id, err := identity.Load(dir)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if slices.ContainsFunc(a.Members, func(m quota.Member) bool { return m.Leads && m.Node == id.Node }) {
-				leader = i
-			}
-		}
-		time.AfterFunc(o.Duration/3, func() { _ = all[leader].cmd.Process.Kill() })
-		left := slices.Delete(slices.Clone(all), leader, leader+1)
-		if _, err := all[leader].in.Write([]byte("go\n")); err != nil {
-			b.Fatal(err)
-		}
-		for _, r := range run(b, left) {
-			worst, failed = max(worst, r.Worst), failed+r.Failed
-		}
-		b.ReportMetric(float64(worst)/1000, "worst-ms")
-		b.ReportMetric(float64(failed), "unanswered")
 		b.Logf("load average %s", loadAverage())
 	}
 }

@@ -29,9 +29,10 @@ const (
 
 // process is a node's.
 type process struct {
-	cmd *exec.Cmd
-	in  interface{ Write([]byte) (int, error) }
-	out *bufio.Reader
+	order order
+	cmd   *exec.Cmd
+	in    interface{ Write([]byte) (int, error) }
+	out   *bufio.Reader
 }
 
 // start runs a node's process and waits until it is ready.
@@ -41,7 +42,7 @@ func start(b *testing.B, o order) *process {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0], "-test.run", "^$")}
+	p := &process{order: o, cmd: exec.Command(os.Args[0], "-test.run", "^$")}
 	p.cmd.Env = append(os.Environ(), "MEASURE_NODE="+string(text))
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
@@ -66,19 +67,12 @@ func start(b *testing.B, o order) *process {
 // cluster starts three voters of a new ledger.
 func cluster(b *testing.B, o order) []*process {
 	b.Helper()
-	all, _ := clusterIn(b, o)
-	return all
-}
-
-// clusterIn returns their directories too.
-func clusterIn(b *testing.B, o order) (all []*process, dirs []string) {
-	b.Helper()
 	first := filepath.Join(b.TempDir(), "quota")
 	if _, err := quota.Begin(first, "one"); err != nil {
 		b.Fatal(err)
 	}
 	o.Dir, o.Address = first, free(b)
-	all, dirs = []*process{start(b, o)}, []string{first}
+	all := []*process{start(b, o)}
 	for len(all) < nodes {
 		a, err := quota.Ask(b.Context(), first, quota.Command{Op: quota.OpToken, Role: identity.Voter})
 		if err != nil {
@@ -88,7 +82,7 @@ func clusterIn(b *testing.B, o order) (all []*process, dirs []string) {
 		if _, err := quota.Join(b.Context(), o.Dir, "next", a.Token); err != nil {
 			b.Fatal(err)
 		}
-		all, dirs = append(all, start(b, o)), append(dirs, o.Dir)
+		all = append(all, start(b, o))
 		for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 			_, err := quota.Ask(b.Context(), o.Dir, quota.Command{Op: quota.OpPromote, Node: quota.Self})
 			if err == nil || strings.Contains(err.Error(), "votes already") {
@@ -99,7 +93,7 @@ func clusterIn(b *testing.B, o order) (all []*process, dirs []string) {
 			}
 		}
 	}
-	return all, dirs
+	return all
 }
 
 func free(b *testing.B) string {

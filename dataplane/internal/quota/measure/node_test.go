@@ -41,6 +41,7 @@ type call struct{ Asked, Answered int64 }
 type result struct {
 	Admitted  []call
 	Decisions int64
+	Refused   int64 // by the limit
 	Failed    int64
 	P50, P99  int64 // microseconds from asking to the answer
 	Worst     int64
@@ -65,7 +66,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// run says when the node is ready, makes the load when it is told to, and writes the result.
+// run says when the node is ready, makes the load whenever it is told to, and writes the result.
 func (o *order) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -76,18 +77,18 @@ func (o *order) run() error {
 	}
 	fmt.Println("ready")
 	in := bufio.NewReader(os.Stdin)
-	if _, err := in.ReadString('\n'); err != nil {
-		return err
+	for {
+		if _, err := in.ReadString('\n'); err != nil {
+			return nil //nolint:nilerr // who gives the orders has left
+		}
+		r := o.load(ctx, admit)
+		if r.Frames, r.Entries, err = counts(registry); err != nil {
+			return err
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+			return err
+		}
 	}
-	r := o.load(ctx, admit)
-	if r.Frames, r.Entries, err = counts(registry); err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-		return err
-	}
-	_, _ = in.ReadString('\n') // the others may still need this node
-	return nil
 }
 
 // limiter returns what judges a call.
@@ -175,8 +176,11 @@ func (o *order) load(ctx context.Context, admit func(context.Context) (bool, err
 				if ok {
 					r.Admitted = append(r.Admitted, call{asked.UnixMicro(), answered.UnixMicro()})
 				}
-				if err != nil {
+				switch {
+				case err != nil:
 					r.Failed++
+				case !ok:
+					r.Refused++
 				}
 				took = append(took, answered.Sub(asked).Microseconds())
 			})
