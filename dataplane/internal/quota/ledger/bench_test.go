@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -68,6 +69,36 @@ func BenchmarkApply(b *testing.B) {
 			b.ReportMetric(float64(size)/64/4096, "log-B/record")
 		})
 	}
+}
+
+// BenchmarkDue measures the entry that costs most of those at which a quarter of a million limits, all of one second, are looked at.
+func BenchmarkDue(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const n = 1 << 18
+	for b.Loop() {
+		s, at := fill(b, n)
+		worst := time.Duration(0)
+		for range n/collectPerEntryMax + 1 {
+			log := AppendEntry(nil, &Entry{At: at + 16_000})
+			before := threadCPU(b)
+			if _, err := s.Apply(log); err != nil {
+				b.Fatal(err)
+			}
+			worst = max(worst, threadCPU(b)-before)
+		}
+		b.ReportMetric(float64(worst.Microseconds())/1000, "worst-apply-cpu-ms")
+	}
+}
+
+// threadCPU is what this thread has used.
+func threadCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkSnapshot measures memory per limit with three holders, the longest apply beside a running snapshot, and a restore.

@@ -140,7 +140,7 @@ func (s *State) account(r *Record) *account {
 	case len(s.slab) >= AccountsMax:
 		return nil
 	case len(s.slab) == 0: // nothing is due in the past
-		s.wheel.cursor, s.wheel.sorted = s.tick(), false
+		s.wheel.cursor = s.tick()
 	}
 	a := &account{
 		id: r.ID, class: r.Class, seen: r.Seen, gen: s.gen,

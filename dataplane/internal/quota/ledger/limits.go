@@ -15,6 +15,7 @@ const (
 	OverridesMax       = 1 << 20
 	counterMax         = 1 << 53 // cumulative counters of one incarnation
 	collectPerEntryMax = 4096    // idle limits looked at per entry, which bounds the time of an apply
+	runAccounts        = 512     // idle limits that are sorted at a time
 	holdersExact       = 4       // holders of one limit up to which no space is kept for more
 	capturePartRecords = 256     // limits copied per lock hold of a snapshot
 )

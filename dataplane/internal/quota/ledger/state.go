@@ -40,7 +40,7 @@ type terms struct {
 func New(p Policy) *State {
 	return &State{
 		policy: p, nodes: map[uint64]*session{}, lost: map[sessionKey]*session{}, classes: map[Class]terms{},
-		overrides: map[ID]terms{}, banned: map[uint64]struct{}{}, places: map[packedID]uint32{}, wheel: wheel{ticks: map[uint32][]*account{}},
+		overrides: map[ID]terms{}, banned: map[uint64]struct{}{}, places: map[packedID]uint32{}, wheel: wheel{ticks: map[uint32]*due{}},
 	}
 }
 

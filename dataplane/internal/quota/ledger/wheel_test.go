@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"sync"
 	"testing"
 )
@@ -29,6 +30,27 @@ func TestIdleLimitsGo(t *testing.T) {
 	}
 	if size := w.s.Size(); size.Accounts != 0 || len(w.s.slab) != 0 || len(w.s.wheel.ticks) > 1 {
 		t.Errorf("%+v, slab %d, ticks %d", size, len(w.s.slab), len(w.s.wheel.ticks))
+	}
+}
+
+// What is due comes in the order of the IDs, however it was added.
+func TestDueLimitsComeInOrder(t *testing.T) {
+	const n = 5*runAccounts + runAccounts/2
+	w := wheel{ticks: map[uint32]*due{}}
+	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
+		w.add(&account{id: key(uint64(i))}, 7)
+	}
+	d := w.ticks[7]
+	for i := range uint64(n) {
+		if d.empty() {
+			t.Fatalf("%d of %d came", i, n)
+		}
+		if a := d.next(); a.id != key(i) || a.due != 7 {
+			t.Fatalf("%s came as number %d", a.id, i)
+		}
+	}
+	if !d.empty() {
+		t.Error("there are more than were added")
 	}
 }
 
