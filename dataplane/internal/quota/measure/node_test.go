@@ -79,7 +79,7 @@ func (o *order) run() error {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		if _, err := in.ReadString('\n'); err != nil {
-			return nil //nolint:nilerr // who gives the orders has left
+			return nil // who gives the orders has left
 		}
 		r := o.load(ctx, admit)
 		if r.Frames, r.Entries, err = counts(registry); err != nil {
