@@ -159,7 +159,7 @@ func (sys *system) kill(t *testing.T, kills int, random *rand.Rand) map[string]i
 			t.Fatal(err)
 		}
 		killed[name]++
-		for begun := time.Now(); sys.s.Pid(name) == pid && time.Since(begun) < 10*time.Second; {
+		for begun := time.Now(); sys.s.Pid(name) == pid && time.Since(begun) < 30*time.Second; {
 			time.Sleep(5 * time.Millisecond)
 		}
 		if err := sys.s.Resume(t.Context(), name); err != nil {

@@ -9,8 +9,9 @@ import (
 	"modelgate.internal/shared/wire"
 )
 
-// noticedWithin bounds how long the model server may be kept busy for nobody; the demand is 100 ms.
-const noticedWithin = 2 * time.Second
+// noticedWithin bounds how long the model server may be kept busy for nobody. The demand is 100 ms; the bound is below the node's own
+// deadlines, which would end the call as well.
+const noticedWithin = patience - time.Second
 
 // shipped is long enough for a node to send what it has counted.
 const shipped = 2 * time.Second

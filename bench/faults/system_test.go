@@ -34,9 +34,9 @@ const (
 // Bounds on the system. They are wide, because the machine is shared.
 const (
 	callWait    = 30 * time.Second // the longest time of a call
-	keysWithin  = 10 * time.Second // new keys are accepted
-	endsWithin  = 10 * time.Second // the model server notices that nobody waits any more
-	usageWithin = 15 * time.Second
+	keysWithin  = 30 * time.Second // new keys are accepted
+	endsWithin  = 30 * time.Second // the model server notices that nobody waits any more
+	usageWithin = 30 * time.Second
 	pollEvery   = 20 * time.Millisecond
 	atOnce      = 24 // calls at the same time
 )

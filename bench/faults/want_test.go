@@ -50,8 +50,8 @@ type use struct {
 
 func counts(source string, out int64) *use { return &use{source, out, out} }
 
-// long is more than any call may take. The deadlines of the node are a third of it.
-const long = 15 * time.Second
+// long is more than any call may take. The deadlines of the node are a fifth of it.
+const long = 30 * time.Second
 
 // trial is one row's call and what came of it.
 type trial struct {
