@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,7 @@ type node struct {
 	state  map[publish.RecordID]string
 	hellos []plane.Hello
 	marks  []marked
+	seen   atomic.Int64 // marks, when the last stream ended
 }
 
 type marked struct {
