@@ -39,7 +39,7 @@ type Range struct {
 	From, To         time.Time // From <= bucket < To
 	Unit             Unit      // of the rollups that are read
 	FirstDay, EndDay time.Time // the UTC days that are proven: all that the range touches
-	// The UTC days that are in the range as a whole. Without any both are From.
+	// The UTC days that are in a range of hours as a whole. Without any both are From.
 	WholeFrom, WholeTo time.Time
 }
 
@@ -106,15 +106,24 @@ func (l *Ledger) read(ctx context.Context, r Range, q Question, now time.Time) (
 	}
 	r.From, r.To, r.Unit = w.from, w.to, w.unit
 	r.FirstDay, r.EndDay = startOfDay(w.from), startOfDay(w.to.Add(day-1))
-	r.WholeFrom, r.WholeTo = startOfDay(w.from.Add(day-1)), startOfDay(w.to)
-	if !r.WholeFrom.Before(r.WholeTo) {
-		r.WholeFrom, r.WholeTo = w.from, w.from
+	if r.Unit == Hour {
+		r.wholeDays()
 	}
 	a, err := l.Store.Usage(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("read usage: %w", err)
 	}
 	return summarize(a, w)
+}
+
+// wholeDays has the lists of a range of hours read by the day, its last day included: nothing but calls of a clock that is ahead of
+// ours comes after the last hour, and the last point takes them.
+func (r *Range) wholeDays() {
+	r.To = r.EndDay
+	r.WholeFrom, r.WholeTo = startOfDay(r.From.Add(day-1)), r.EndDay
+	if !r.WholeFrom.Before(r.WholeTo) {
+		r.WholeFrom, r.WholeTo = r.From, r.From
+	}
 }
 
 // DayUsed returns how many calls of the account count against its day quota on the UTC day of now. Errors: 503.
