@@ -136,10 +136,10 @@ func TestRest(t *testing.T) {
 		processors        int
 		want              time.Duration
 	}{
-		"a backlog alone":          {cpu, 0, 1000, 1, 990 * time.Millisecond},
-		"on two processors":        {cpu, 0, 1000, 2, 490 * time.Millisecond},
+		"a backlog alone":          {cpu, 0, 1000, 1, 1990 * time.Millisecond},
+		"on two processors":        {cpu, 0, 1000, 2, 990 * time.Millisecond},
 		"on very many":             {cpu, 0, 1000, 200, 0},
-		"beside calls":             {cpu, 500, 1000, 1, 495 * time.Millisecond},
+		"beside calls":             {cpu, 500, 1000, 1, 995 * time.Millisecond},
 		"keeping up":               {cpu, 1000, 1000, 1, 0},
 		"falling behind":           {cpu, 2000, 1000, 1, 0},
 		"an upload that took ages": {time.Second, 0, 1000, 1, shipRestMax},
@@ -153,7 +153,7 @@ func TestRest(t *testing.T) {
 	if got := p.rest(cpu, 0, 0, 1); got != 0 {
 		t.Errorf("after an upload that failed it rests for %s; waiting is for retries", got)
 	}
-	if got := p.rest(cpu, 0, 1000, 1).Round(time.Microsecond); got != 1980*time.Millisecond {
+	if got := p.rest(cpu, 0, 1000, 1).Round(time.Microsecond); got != 3980*time.Millisecond {
 		t.Errorf("the one that came through pays for both with %s", got)
 	}
 }
@@ -181,5 +181,5 @@ func BenchmarkShip(b *testing.B) {
 	b.ReportMetric(float64(spent.Nanoseconds())/n, "cpu-ns/record")
 	b.ReportMetric(float64(to.bytes)/n, "sent-B/record")
 	all := float64(DiskBytesDefault) / segmentBytesDefault / segments / float64(b.N)
-	b.ReportMetric(spent.Minutes()*all*100/shipPercent, "min/10GiB")
+	b.ReportMetric(spent.Minutes()*all*1000/shipPerMille, "min/10GiB")
 }

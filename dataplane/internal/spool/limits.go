@@ -13,7 +13,7 @@ const (
 	uploadRecordsMax    = 25_000  // about a segment's, at most plane.SegmentRecordsMax; large uploads change fewer rows a record
 	uploadRecordsMin    = 500     // what uploads that fail shrink to
 	uploadBytes         = 4 << 20 // of records in an upload
-	shipPercent         = 1       // of the time of each processor: what shipping a backlog may take of it
+	shipPerMille        = 5       // of the time of each processor: what shipping a backlog may take of it
 	windowBytes         = 1 << 18 // that the compression looks back, two thirds of what it holds; records resemble their neighbours
 
 	journalSlots     = 1024 // of a journal file, of which there are as many as there are running calls for
@@ -24,7 +24,7 @@ const (
 	noteEvery    = 250 * time.Millisecond // between two syncs of the journal
 	syncWait     = 10 * time.Second       // for the sync that an answer waits for
 	shipEvery    = 250 * time.Millisecond
-	shipRestMax  = 10 * time.Second       // between two uploads while more is there; what the largest takes of one processor
+	shipRestMax  = 15 * time.Second       // between two uploads while more is there; what the largest takes of one processor
 	retryFirst   = 250 * time.Millisecond // back-off to the control plane, doubled up to retryMax, half of it jitter
 	retryMax     = 15 * time.Second
 	uploadWait   = 30 * time.Second // one upload

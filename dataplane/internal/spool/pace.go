@@ -8,8 +8,8 @@ import (
 
 // pacer keeps the shipping of a backlog from slowing calls down, which the same processors serve. It belongs to one goroutine.
 //
-// What shipping costs beyond keeping up with the records that are appended may take shipPercent of the time of all processors,
-// busy or not. So a backlog shrinks at every load, and a node that has none does not rest.
+// What shipping costs beyond keeping up with the records that are appended may take shipPerMille of the time of all
+// processors, busy or not. So a backlog shrinks at every load, and a node that has none does not rest.
 type pacer struct {
 	appended, shipped uint64        // until the newest rest
 	spent             time.Duration // CPU time since
@@ -28,7 +28,7 @@ func (p *pacer) rest(cpu time.Duration, appended, shipped uint64, processors int
 		return 0
 	}
 	extra := float64(spent) * float64(done-more) / float64(done)
-	share := min(float64(shipPercent*processors)/100, 1)
+	share := min(float64(shipPerMille*processors)/1000, 1)
 	return min(time.Duration(extra*(1-share)/share), shipRestMax)
 }
 

@@ -83,8 +83,8 @@ func (h *shipper) run(ctx context.Context) {
 				h.failing = false
 			}
 			wait = retryFirst
-			if !more {
-				idle = max(idle, shipEvery)
+			if !more { // no backlog, and calls are to be seen soon
+				idle = shipEvery
 			}
 			pause(ctx, idle)
 		}
