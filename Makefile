@@ -20,6 +20,7 @@ FUZZTIME ?= 10s
 DURATION ?= 10m
 KEYS ?= 1000000
 ROWS ?= 10000000
+SPOOL_BYTES ?= 10737418240
 TIMEOUT ?= 20m
 AT_ONCE ?= 4
 SEEDS ?= 10000
@@ -113,6 +114,10 @@ scale: database ## lists of the portal and a node that joins, with KEYS (1,000,0
 .PHONY: scale-usage
 scale-usage: database ## charts of a month with ROWS (10,000,000) hourly rows of usage in the database
 	SCALE_USAGE_ROWS=$(ROWS) go test -count=1 -v -run TestUsageCharts -timeout 60m ./bench/scale
+
+.PHONY: replay
+replay: database ## what calls feel of a backlog of SPOOL_BYTES (10 GiB) of usage records that a node ships beside them
+	SPOOL_BYTES=$(SPOOL_BYTES) go test -count=1 -v -run TestReplay -timeout 60m ./bench/replay
 
 .PHONY: sim
 sim: ## the rate-limit ledger in a hostile virtual world, SEEDS (10000) times from seed FIRST (1)
