@@ -14,13 +14,13 @@ import (
 	"modelgate.internal/shared/plane"
 )
 
-// BenchmarkTake is uploads of the records of one second, as a busy node sends them when it has fallen behind a little, decoded
+// BenchmarkTake is uploads as a busy node sends them, and as large as they are when it has fallen behind, decoded
 // and counted in the database. Apps have 3 keys each, drawn evenly, which is the worst: every upload touches nearly every key.
 // cpu-us/record is the control plane's own CPU time, db-us/record that of the database's processes on this machine, and
 // records/core how many records a second one core counts with both on it; rows is how many rollup rows there are in the end.
 func BenchmarkTake(b *testing.B) {
 	for _, apps := range []int{5, 100, 1000} {
-		for _, each := range []int{5_000, 20_000} {
+		for _, each := range []int{5_000, 25_000} {
 			b.Run(fmt.Sprintf("apps=%d/records=%d", apps, each), func(b *testing.B) { benchmark(b, apps, each) })
 		}
 	}

@@ -45,6 +45,24 @@ func TestTheSameSegmentToTwoReplicasAtOnce(t *testing.T) {
 	check(t, f, 0, records)
 }
 
+// Two processes that are given one name are one node to the control plane. Each counts from 1, under an incarnation of its own.
+func TestTwoNodesOfOneName(t *testing.T) {
+	f := newFixture(t, false)
+	first, second := some(200, f.now), traffic(rand.New(rand.NewPCG(2, 2)), 200, 2, f.now)
+	for from := 0; from < len(first); from += 50 {
+		var both sync.WaitGroup
+		for n, records := range [][]plane.UsageRecord{first, second} {
+			both.Go(func() {
+				if seq, err := f.take(n, fmt.Sprint("life-", n), encode(records[from:from+50])); err != nil || seq != uint64(from+50) {
+					t.Errorf("process %d: %d, %v", n, seq, err)
+				}
+			})
+		}
+		both.Wait()
+	}
+	check(t, f, 0, slices.Concat(first, second))
+}
+
 func TestGaps(t *testing.T) {
 	f := newFixture(t, false)
 	records := some(20, f.now)
