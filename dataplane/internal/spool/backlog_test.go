@@ -109,7 +109,7 @@ func TestAStartReadsNoRecords(t *testing.T) {
 
 // What shipping needs of memory does not grow with what there is to ship.
 func TestSegmentsAreShippedInOneBuffer(t *testing.T) {
-	const segments, most = 64, 64 << 20 // they are 256 MiB
+	const segments, most = 16, 32 << 20 // they are 64 MiB
 	o := backlog(t, segments, 1, &taker{records: 1})
 	var stats Stats
 	took := allocated(func() {
@@ -155,6 +155,17 @@ func TestRest(t *testing.T) {
 	}
 	if got := p.rest(cpu, 0, 1000, 1).Round(time.Microsecond); got != 3980*time.Millisecond {
 		t.Errorf("the one that came through pays for both with %s", got)
+	}
+}
+
+// Few segments, which wait because of a short outage, are shipped at once.
+func TestWhatIsABacklog(t *testing.T) {
+	t.Parallel()
+	for segments, want := range map[int]bool{0: false, 4: false, 5: true} {
+		s := &Spool{o: Options{SegmentBytes: segmentBytesDefault}, queue: make([]*segment, segments)}
+		if got := s.behind(); got != want {
+			t.Errorf("%d segments: %t", segments, got)
+		}
 	}
 }
 

@@ -7,14 +7,15 @@ const (
 	DiskBytesDefault = 10 << 30
 
 	segmentBytesDefault = 4 << 20
-	segmentsMin         = 3       // being filled, spare, being shipped
-	reserveShare        = 2       // 1/reserveShare of the last segment is kept for running calls
-	damagedFilesMax     = 16      // kept for an operator to look at
-	uploadRecordsMax    = 25_000  // about a segment's, at most plane.SegmentRecordsMax; large uploads change fewer rows a record
-	uploadRecordsMin    = 500     // what uploads that fail shrink to
-	uploadBytes         = 4 << 20 // of records in an upload
-	shipPerMille        = 5       // of the time of each processor: what shipping a backlog may take of it
-	windowBytes         = 1 << 18 // that the compression looks back, two thirds of what it holds; records resemble their neighbours
+	segmentsMin         = 3        // being filled, spare, being shipped
+	reserveShare        = 2        // 1/reserveShare of the last segment is kept for running calls
+	damagedFilesMax     = 16       // kept for an operator to look at
+	uploadRecordsMax    = 25_000   // about a segment's, at most plane.SegmentRecordsMax; large uploads change fewer rows a record
+	uploadRecordsMin    = 500      // what uploads that fail shrink to
+	uploadBytes         = 4 << 20  // of records in an upload
+	shipPerMille        = 5        // of the time of each processor: what shipping a backlog may take of it
+	backlogBytes        = 16 << 20 // of segments that wait; fewer are shipped without a rest
+	windowBytes         = 1 << 18  // that the compression looks back, two thirds of what it holds; records resemble their neighbours
 
 	journalSlots     = 1024 // of a journal file, of which there are as many as there are running calls for
 	journalSlotBytes = 1 << 10

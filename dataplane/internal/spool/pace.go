@@ -32,6 +32,13 @@ func (p *pacer) rest(cpu time.Duration, appended, shipped uint64, processors int
 	return min(time.Duration(extra*(1-share)/share), shipRestMax)
 }
 
+// behind reports whether so much waits to be shipped that it is done at a pace.
+func (s *Spool) behind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(len(s.queue))*s.o.SegmentBytes > backlogBytes
+}
+
 // threadTime is the CPU time of the calling thread; 0 where there is no such clock, and then nothing rests.
 func threadTime() time.Duration {
 	var t unix.Timespec

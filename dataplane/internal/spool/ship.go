@@ -83,10 +83,12 @@ func (h *shipper) run(ctx context.Context) {
 				h.failing = false
 			}
 			wait = retryFirst
-			if !more { // no backlog, and calls are to be seen soon
-				idle = shipEvery
+			switch {
+			case !more: // calls are to be seen soon
+				pause(ctx, shipEvery)
+			case h.s.behind():
+				pause(ctx, idle)
 			}
-			pause(ctx, idle)
 		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)

@@ -37,7 +37,7 @@ func TestUploadsOfABusyNodeAreFew(t *testing.T) {
 // A control plane that has no time for large uploads gets small ones, and large ones again when it has.
 func TestUploadsThatFailShrink(t *testing.T) {
 	t.Parallel()
-	const all, bearable = 4000, 900
+	const all, bearable = 2000, 600
 	ingest, largest, slow := newIngest(t), 0, true
 	ingest.setFault(func(_ string, records []plane.UsageRecord) (bool, int, error) {
 		if slow && len(records) > bearable {
