@@ -151,7 +151,11 @@ func (e *env) start(g *run.Group, s *store.Store, keys secrets, reg *prometheus.
 		return err
 	}
 	alerts := e.startAlerts(g, s, keys, mailer)
-	if err := e.startPublic(g, s, keys, mailer, e.startBilling(g, s, keys), alerts, nodes, reg); err != nil {
+	b, err := e.startBilling(g, s, keys, reg)
+	if err != nil {
+		return err
+	}
+	if err := e.startPublic(g, s, keys, mailer, b, alerts, nodes, reg); err != nil {
 		return err
 	}
 	e.log.Info("serving", slog.String("portal", e.cfg.Listen), slog.String("internal", e.cfg.InternalListen),
@@ -195,12 +199,15 @@ func (e *env) startMail(g *run.Group, s *store.Store, keys secrets, reg promethe
 }
 
 // startBilling applies what Stripe says, if there is a key for it.
-func (e *env) startBilling(g *run.Group, s *store.Store, keys secrets) *billing.Billing {
-	b := billing.New(s, keys.stripe, strings.TrimSuffix(e.cfg.PublicURL, "/"), e.log, time.Now)
+func (e *env) startBilling(g *run.Group, s *store.Store, keys secrets, reg prometheus.Registerer) (*billing.Billing, error) {
+	b, err := billing.New(s, keys.stripe, strings.TrimSuffix(e.cfg.PublicURL, "/"), e.log, time.Now, reg)
+	if err != nil {
+		return nil, err
+	}
 	switch b.Mode() {
 	case billing.ModeOff:
 		e.log.Warn("billing is not configured: set stripe_secret_key and stripe_webhook_secret, so that developers can buy plans")
-		return b
+		return b, nil
 	case billing.ModeSimulated:
 		e.log.Warn("billing is simulated, nobody pays", slog.String("stripe_api_url", e.cfg.StripeAPIURL))
 	default:
@@ -218,7 +225,7 @@ func (e *env) startBilling(g *run.Group, s *store.Store, keys secrets) *billing.
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	return b
+	return b, nil
 }
 
 // startAlerts tells accounts how much of their day quota is used.

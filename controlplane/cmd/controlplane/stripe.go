@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"modelgate.internal/controlplane/internal/billing"
 )
 
@@ -57,7 +59,10 @@ func (e *env) stripeSetup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := billing.New(nil, p, strings.TrimSuffix(e.cfg.PublicURL, "/"), e.log, time.Now)
+	b, err := billing.New(nil, p, strings.TrimSuffix(e.cfg.PublicURL, "/"), e.log, time.Now, prometheus.NewRegistry())
+	if err != nil {
+		return err
+	}
 	if err := b.Setup(ctx, func(line string) { fmt.Fprintln(e.stdout, line) }); err != nil {
 		return plain(err)
 	}

@@ -23,6 +23,7 @@ const (
 	Mail     = "mail"
 	Factor   = "second_factor"
 	Password = "password"
+	Payment  = "payment_notification" // of Stripe's
 )
 
 // Entry is what a change says of itself; the rest comes from its [Origin].

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
 )
@@ -62,6 +64,13 @@ type StoredEvent struct {
 	ReceivedAt time.Time
 }
 
+// EventCounts are how many notifications are not done.
+type EventCounts struct {
+	Waiting int64
+	Dead    int64
+	Oldest  *time.Time // when the oldest that waits was received; nil when none does
+}
+
 // States of a notification.
 const (
 	EventWaiting = "waiting"
@@ -111,7 +120,9 @@ type Store interface {
 	BuryEvent(ctx context.Context, id, reason string, now time.Time) error
 	// ClaimAccounts takes accounts that are to be looked at.
 	ClaimAccounts(ctx context.Context, now, until time.Time, limit int) ([]string, error)
-	CountEvents(ctx context.Context) (waiting, dead int64, err error)
+	CountEvents(ctx context.Context) (EventCounts, error)
+	// RecordOtherMode notes in the audit log of the installation that a notification of the other mode was refused.
+	RecordOtherMode(ctx context.Context, e Event, live bool) error
 }
 
 // What can be wrong.
@@ -137,12 +148,17 @@ type Billing struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	wake chan struct{}
+	wake    chan struct{}
+	metrics *metrics
 }
 
-// New returns a Billing; p is nil when it is not configured.
-func New(s Store, p *Processor, publicURL string, log *slog.Logger, now func() time.Time) *Billing {
-	return &Billing{Store: s, Stripe: p, PublicURL: publicURL, Log: log, Now: now, wake: make(chan struct{}, 1)}
+// New returns a Billing whose metrics are registered with reg; p is nil when it is not configured.
+func New(s Store, p *Processor, publicURL string, log *slog.Logger, now func() time.Time, reg prometheus.Registerer) (*Billing, error) {
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, err
+	}
+	return &Billing{Store: s, Stripe: p, PublicURL: publicURL, Log: log, Now: now, wake: make(chan struct{}, 1), metrics: m}, nil
 }
 
 // Mode is "off", "simulated", "test" or "live".
@@ -163,18 +179,23 @@ func (b *Billing) PublishableKey() string {
 
 // Sync fetches what Stripe knows of an account and applies it. Errors: 502, 503; ErrNoAccount for who never paid.
 func (b *Billing) Sync(ctx context.Context, accountID string) error {
+	_, err := b.sync(ctx, accountID)
+	return err
+}
+
+func (b *Billing) sync(ctx context.Context, accountID string) (Applied, error) {
 	if b.Stripe == nil {
-		return ErrNotConfigured
+		return Applied{}, ErrNotConfigured
 	}
 	for range SyncTries {
 		a, err := b.Store.BillingAccount(ctx, accountID)
 		if err != nil {
-			return err
+			return Applied{}, err
 		}
 		var s Snapshot
 		if a.CustomerID != nil {
 			if s, err = b.Stripe.snapshot(ctx, *a.CustomerID); err != nil {
-				return err
+				return Applied{}, err
 			}
 		}
 		b.warn(ctx, a, s)
@@ -183,15 +204,15 @@ func (b *Billing) Sync(ctx context.Context, accountID string) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("apply the subscriptions of an account: %w", err)
+			return Applied{}, fmt.Errorf("apply the subscriptions of an account: %w", err)
 		}
 		if applied.Before != applied.After || applied.Suspended+applied.Resumed > 0 {
 			b.Log.InfoContext(ctx, "plan applied", slog.String("account_id", accountID), slog.String("before", applied.Before),
 				slog.String("after", applied.After), slog.Int("apps_suspended", applied.Suspended), slog.Int("apps_resumed", applied.Resumed))
 		}
-		return nil
+		return applied, nil
 	}
-	return fmt.Errorf("apply the subscriptions of an account: %w, %d times in a row", ErrStale, SyncTries)
+	return Applied{}, fmt.Errorf("apply the subscriptions of an account: %w, %d times in a row", ErrStale, SyncTries)
 }
 
 // warn says what a person has to look at.

@@ -10,6 +10,7 @@ const (
 
 	ReconcileEvery  = time.Hour        // how often every customer is compared with Stripe
 	PollEvery       = time.Second      // for notifications that another process stored
+	CountEvery      = 15 * time.Second // how often what waits is counted, for the metrics
 	ClaimFor        = 5 * time.Minute  // how long work belongs to who took it
 	ClaimMax        = 50               // notifications or accounts taken at a time
 	ApplyTimeout    = 30 * time.Second // one notification or account

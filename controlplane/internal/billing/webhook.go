@@ -12,12 +12,14 @@ import (
 	"modelgate.internal/shared/apierr"
 )
 
-// Receive verifies a notification, stores it once and wakes the worker. Errors: 400, also for one of the other mode than the key has; 503.
+// Receive verifies a notification, stores it once and wakes the worker. Errors: 400, also for one of the other mode than the key has,
+// which is noted in the audit log; 503.
 func (b *Billing) Receive(ctx context.Context, body []byte, signature string) error {
 	if b.Stripe == nil {
 		return ErrNotConfigured
 	}
 	if err := b.Stripe.verify(body, signature); err != nil {
+		b.metrics.event(outcomeBadSignature)
 		return err
 	}
 	e, live, err := readEvent(body)
@@ -25,11 +27,20 @@ func (b *Billing) Receive(ctx context.Context, body []byte, signature string) er
 		return err
 	}
 	if live != (b.Stripe.mode == ModeLive) {
+		b.metrics.event(outcomeOtherMode)
+		if err := b.Store.RecordOtherMode(ctx, e, live); err != nil {
+			return err
+		}
 		return ErrMode
 	}
 	fresh, err := b.Store.AddEvent(ctx, e, b.now())
 	if err != nil {
 		return err
+	}
+	if fresh {
+		b.metrics.event(outcomeStored)
+	} else {
+		b.metrics.event(outcomeKnown)
 	}
 	b.Log.InfoContext(ctx, "billing event", slog.String("event_id", e.ID), slog.String("type", e.Type), slog.Bool("fresh", fresh))
 	b.Wake()

@@ -22,8 +22,13 @@ func (b *Billing) Wake() {
 func (b *Billing) Run(ctx context.Context) error {
 	tick := time.NewTicker(PollEvery)
 	defer tick.Stop()
+	var counted time.Time
 	for {
-		if err := b.Work(ctx); err != nil && ctx.Err() == nil {
+		err := b.Work(ctx)
+		if now := b.now(); now.Sub(counted) >= CountEvery {
+			counted, err = now, errors.Join(err, b.Count(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
 			b.Log.WarnContext(ctx, "billing was not worked on", slog.Any("err", err))
 		}
 		select {
@@ -70,15 +75,26 @@ func (b *Billing) handle(ctx context.Context, e Event) error {
 	}
 	switch {
 	case err == nil:
+		b.metrics.event(outcomeOf(outcome))
 		return b.Store.FinishEvent(ctx, e.ID, outcome, b.now())
 	case e.Attempts >= AttemptsMax:
+		b.metrics.event(outcomeDead)
 		b.Log.ErrorContext(ctx, "billing event given up", slog.String("event_id", e.ID), slog.String("type", e.Type), slog.Any("err", err))
 		return b.Store.BuryEvent(ctx, e.ID, short(err), b.now())
 	default:
+		b.metrics.event(outcomePostponed)
 		b.Log.WarnContext(ctx, "billing event postponed", slog.String("event_id", e.ID), slog.String("type", e.Type),
 			slog.Int64("attempt", e.Attempts), slog.Any("err", err))
 		return b.Store.PostponeEvent(ctx, e.ID, short(err), b.now().Add(backoff(e.Attempts)))
 	}
+}
+
+// outcomeOf is applied or ignored, for the metrics, of what is kept as the reason.
+func outcomeOf(reason string) string {
+	if reason == outcomeApplied {
+		return outcomeApplied
+	}
+	return outcomeIgnored
 }
 
 // apply makes true what a notification hints at.
@@ -110,7 +126,7 @@ func (b *Billing) apply(ctx context.Context, e Event) (outcome string, err error
 			return "", err
 		}
 	}
-	return "applied", b.Sync(ctx, a.AccountID)
+	return outcomeApplied, b.Sync(ctx, a.AccountID)
 }
 
 // accounts looks at those whose deadline or hourly comparison has come.
@@ -124,13 +140,19 @@ func (b *Billing) accounts(ctx context.Context) error {
 		var errs []error
 		for _, id := range found {
 			sync, cancel := context.WithTimeout(ctx, ApplyTimeout)
-			if err := b.Sync(sync, id); err != nil {
+			done, err := b.sync(sync, id)
+			b.metrics.comparison(done, err)
+			if err != nil {
 				errs = append(errs, fmt.Errorf("account %s: %w", id, err)) // it is due again when the claim is over
 			}
 			cancel()
 		}
-		if len(found) < ClaimMax || len(errs) > 0 {
+		if len(errs) > 0 {
 			return errors.Join(errs...)
+		}
+		if len(found) < ClaimMax {
+			b.metrics.compared.Set(float64(now.Unix()))
+			return nil
 		}
 	}
 	return nil

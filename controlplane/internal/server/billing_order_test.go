@@ -204,8 +204,8 @@ func TestTwoWorkersAtOnce(t *testing.T) {
 	if got := b.outcome(t); !strings.HasPrefix(got, "pro pro") {
 		t.Error(got)
 	}
-	if waiting, dead, err := s.store.CountEvents(t.Context()); waiting+dead != 0 || err != nil {
-		t.Errorf("%d wait, %d are dead, %v", waiting, dead, err)
+	if c, err := s.store.CountEvents(t.Context()); c.Waiting+c.Dead != 0 || err != nil {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/billing"
@@ -72,7 +73,17 @@ func (s *shop) replica(t *testing.T) *billing.Billing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return billing.New(s.store, p, "http://portal.example", slog.New(slog.NewJSONHandler(s.log, nil)), s.sim.Now)
+	return s.billing(t, p, prometheus.NewRegistry())
+}
+
+// billing is one with a processor of its own.
+func (s *shop) billing(t *testing.T, p *billing.Processor, reg prometheus.Registerer) *billing.Billing {
+	t.Helper()
+	b, err := billing.New(s.store, p, "http://portal.example", slog.New(slog.NewJSONHandler(s.log, nil)), s.sim.Now, reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // notify delivers one notification and expects it to be taken.
@@ -548,16 +559,16 @@ func signatures(t *testing.T, s *shop) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
-	if waiting, _, err := s.store.CountEvents(t.Context()); err != nil || waiting != 0 {
-		t.Errorf("%d notifications were stored, %v", waiting, err)
+	if c, err := s.store.CountEvents(t.Context()); err != nil || c.Waiting != 0 {
+		t.Errorf("%+v, %v: a notification was stored", c, err)
 	}
 	for _, secret := range []string{webhookSecret, "whsec_second", webhookSecret} { // the third one is a replay
 		if w := s.webhook(t, body, stripesim.Sign(body, secret, now)); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", secret, w.Code, w.Body)
 		}
 	}
-	if waiting, _, err := s.store.CountEvents(t.Context()); err != nil || waiting != 1 {
-		t.Errorf("%d notifications are stored, %v", waiting, err)
+	if c, err := s.store.CountEvents(t.Context()); err != nil || c.Waiting != 1 {
+		t.Errorf("%+v, %v: one notification is to wait", c, err)
 	}
 }
 

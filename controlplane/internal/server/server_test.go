@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/alert"
@@ -183,6 +184,10 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unbilled, err := billing.New(s, nil, "http://portal.example", logger, time.Now, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
 	apps := &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now}
 	began := time.Now() // the throttle's clock stands still, so that a slow machine changes nothing
 	a, err := api.New(api.Config{
@@ -194,7 +199,7 @@ func newStack(t *testing.T) *stack {
 		Orgs:    &org.Orgs{Store: s, Mailer: mailer, PublicURL: "http://portal.example", Now: time.Now},
 		Audit:   &audit.Log{Store: s},
 		Exports: s, ExportPace: counter.NewPace(func() time.Time { return began }, api.ExportsPerMinute, api.ExportsBurst),
-		Billing: billing.New(s, nil, "http://portal.example", logger, time.Now),
+		Billing: unbilled,
 		Alerts:  &alert.Alerts{Store: s, Vault: vault, Mailer: mailer, PublicURL: "http://portal.example", Log: logger, Now: time.Now},
 		Catalog: made, Images: images(t), Demos: demos(t), Mailer: mailer,
 		Counters:      &counter.Counters{Store: s, Admin: true, Now: time.Now},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"modelgate.internal/controlplane/internal/audit"
 	"modelgate.internal/controlplane/internal/billing"
 )
 
@@ -46,15 +47,19 @@ func (s *Store) BuryEvent(ctx context.Context, id, reason string, now time.Time)
 }
 
 // CountEvents implements [billing.Store].
-func (s *Store) CountEvents(ctx context.Context) (waiting, dead int64, err error) {
-	row, err := one[struct {
-		Waiting int64 `db:"waiting"`
-		Dead    int64 `db:"dead"`
-	}](ctx, s.pool, countEvents)
+func (s *Store) CountEvents(ctx context.Context) (billing.EventCounts, error) {
+	counts, err := one[billing.EventCounts](ctx, s.pool, countEvents)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count billing events: %w", err)
+		return counts, fmt.Errorf("count billing events: %w", err)
 	}
-	return row.Waiting, row.Dead, nil
+	return counts, nil
+}
+
+// RecordOtherMode implements [billing.Store].
+func (s *Store) RecordOtherMode(ctx context.Context, e billing.Event, live bool) error {
+	return s.Record(ctx, audit.Entry{
+		Chain: audit.Installation, Kind: audit.Payment, Target: e.ID, After: map[string]any{"refused": "other mode", "type": e.Type, "livemode": live},
+	})
 }
 
 // Events returns the newest notifications in a state, or in any when it is empty.

@@ -94,7 +94,8 @@ const (
 	settleEvent = `UPDATE billing_events SET state = $2, reason = $3, next_at = $4 WHERE id = $1`
 
 	countEvents = `
-		SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting, count(*) FILTER (WHERE state = 'dead') AS dead
+		SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting, count(*) FILTER (WHERE state = 'dead') AS dead,
+			min(received_at) FILTER (WHERE state = 'waiting') AS oldest
 		FROM billing_events WHERE state <> 'done'`
 
 	selectEvents = `
