@@ -117,6 +117,7 @@ func builtRows() []string {
 		"GET /dev/billing/alerts",
 		"PUT /dev/billing/alerts",
 		"POST /dev/billing/alerts/secret",
+		"POST /dev/billing/alerts/test",
 		"GET /dev/darwin-tokens",
 		"POST /dev/darwin-tokens",
 		"DELETE /dev/darwin-tokens/{key_id}",

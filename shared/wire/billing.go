@@ -164,7 +164,7 @@ type AlertSecret struct {
 // UsageAlert is the body of a notification to the webhook of an account.
 type UsageAlert struct {
 	ID        string    `json:"id"`   // the same in every attempt
-	Type      string    `json:"type"` // "usage.threshold"
+	Type      string    `json:"type"` // usage.threshold, or usage.test, which has no threshold, calls or limit
 	CreatedAt time.Time `json:"created_at"`
 	AccountID string    `json:"account_id"`
 	Scope     string    `json:"scope"` // account or organization

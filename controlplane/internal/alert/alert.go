@@ -12,6 +12,7 @@ import (
 	"modelgate.internal/controlplane/internal/mail"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/wire"
 )
 
 // SecretPrefix begins every signing secret.
@@ -47,13 +48,19 @@ type Delivery struct {
 	ID        string
 	AccountID string
 	Day       time.Time
-	Threshold int64
+	Threshold int64 // 0 for a test
 	Body      string
 	State     string // Waiting, Done or Dead
 	Reason    string // why the last attempt failed
 	Attempts  int64  // the one under way included
 	CreatedAt time.Time
 }
+
+// Types of notifications, as their bodies name them.
+const (
+	TypeThreshold = "usage.threshold"
+	TypeTest      = "usage.test" // has no threshold, calls or limit
+)
 
 // States of a notification.
 const (
@@ -70,6 +77,8 @@ type Store interface {
 	SetAlerts(ctx context.Context, s Settings) error
 	// RotateAlertSecret returns ErrNoWebhook if the account has none.
 	RotateAlertSecret(ctx context.Context, accountID string, sealed secret.Sealed) error
+	// QueueTest queues a test for the webhook of an account: ErrNoWebhook without one, ErrTested after another test since then.
+	QueueTest(ctx context.Context, d Delivery, since time.Time) error
 	// AlertDeliveries returns the newest notifications of an account.
 	AlertDeliveries(ctx context.Context, accountID string, limit int) ([]Delivery, error)
 
@@ -91,7 +100,8 @@ type Store interface {
 
 // What can be wrong with settings.
 var (
-	ErrNoWebhook   = apierr.New(apierr.Conflict, "There is no webhook whose secret could be replaced. Set webhook_url with PUT /dev/billing/alerts first.")
+	ErrNoWebhook   = apierr.New(apierr.Conflict, "There is no webhook. Set webhook_url with PUT /dev/billing/alerts first.")
+	ErrTested      = apierr.New(apierr.Limited, "A test was sent just now. Wait a moment before the next one.").After(TestEvery)
 	ErrUnconfirmed = apierr.New(apierr.Conflict, "Alerts go to confirmed addresses only, and there is none. Confirm your e-mail address first, or turn mail off.")
 )
 
@@ -160,6 +170,16 @@ func (a *Alerts) Rotate(ctx context.Context, accountID string) (newSecret string
 		return "", err
 	}
 	return newSecret, a.Store.RotateAlertSecret(ctx, accountID, sealed)
+}
+
+// Test queues a notification that says nothing, so that a receiver can be tried. Errors: ErrNoWebhook, ErrTested.
+func (a *Alerts) Test(ctx context.Context, accountID string, organization bool) error {
+	now := a.now()
+	d, err := delivery(Settings{AccountID: accountID, Organization: organization}, wire.UsageAlert{Type: TypeTest}, now)
+	if err != nil {
+		return err
+	}
+	return a.Store.QueueTest(ctx, *d, now.Add(-TestEvery))
 }
 
 func (a *Alerts) newSecret(accountID string) (string, secret.Sealed, error) {

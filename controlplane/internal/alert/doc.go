@@ -23,6 +23,8 @@
 // The secret is shown once, when it is made, and kept sealed (package secret). It signs at the time of sending: what was refused
 // because the receiver did not have the new secret yet is sent again.
 //
+// A test of a webhook ([Alerts.Test]) goes the same way, once in [TestEvery]; its type says that it is one.
+//
 // # Where it may be sent
 //
 // Only https, without user and password, to public addresses. The address is judged when the connection is made, after the name was

@@ -19,6 +19,7 @@ const (
 	BackoffMax       = time.Hour
 	AnswerBytes      = 4 << 10 // of an answer that are read, so that its connection can end well
 	AnswerHeadBytes  = 16 << 10
+	TestEvery        = 10 * time.Second    // between two tests of a webhook
 	DeliveriesKept   = 30 * 24 * time.Hour // of notifications that are done or dead
 	DeliveriesListed = 10                  // newest first
 	URLBytesMax      = 2048

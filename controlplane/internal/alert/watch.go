@@ -94,19 +94,10 @@ func (a *Alerts) tell(ctx context.Context, u Usage, day time.Time, threshold int
 	}
 	var d *Delivery
 	if u.WebhookURL != "" {
-		d = &Delivery{ID: uuid.NewString(), AccountID: u.AccountID, Day: day, Threshold: threshold, State: Waiting, CreatedAt: now}
-		scope := "account"
-		if u.Organization {
-			scope = "organization"
+		var err error
+		if d, err = delivery(u.Settings, wire.UsageAlert{Type: TypeThreshold, Threshold: threshold, Calls: u.Calls, Limit: u.Limit}, now); err != nil {
+			return err
 		}
-		body, err := json.Marshal(wire.UsageAlert{
-			ID: d.ID, Type: "usage.threshold", CreatedAt: now, AccountID: u.AccountID, Scope: scope, Day: day.Format(time.DateOnly),
-			Threshold: threshold, Calls: u.Calls, Limit: u.Limit,
-		})
-		if err != nil {
-			return fmt.Errorf("encode a notification: %w", err)
-		}
-		d.Body = string(body)
 	}
 	told, err := a.Store.Tell(ctx, u.AccountID, day, threshold, letters, d)
 	if err == nil && told {
@@ -114,4 +105,21 @@ func (a *Alerts) tell(ctx context.Context, u Usage, day time.Time, threshold int
 			slog.Int64("calls", u.Calls), slog.Int64("limit", u.Limit), slog.Int("mails", len(letters)), slog.Bool("webhook", d != nil))
 	}
 	return err
+}
+
+// delivery makes a notification of what it is to say, for the day of now.
+func delivery(s Settings, says wire.UsageAlert, now time.Time) (*Delivery, error) {
+	day := now.Truncate(24 * time.Hour)
+	says.ID, says.CreatedAt, says.AccountID, says.Day = uuid.NewString(), now, s.AccountID, day.Format(time.DateOnly)
+	says.Scope = "account"
+	if s.Organization {
+		says.Scope = "organization"
+	}
+	body, err := json.Marshal(says)
+	if err != nil {
+		return nil, fmt.Errorf("encode a notification: %w", err)
+	}
+	return &Delivery{
+		ID: says.ID, AccountID: s.AccountID, Day: day, Threshold: says.Threshold, Body: string(body), State: Waiting, CreatedAt: now,
+	}, nil
 }

@@ -36,6 +36,13 @@ func (a *API) rotateAlertSecret(w http.ResponseWriter, r *http.Request, p payer)
 	return writeSecret(w, wire.AlertSecret{WebhookSecret: made})
 }
 
+func (a *API) testAlert(w http.ResponseWriter, r *http.Request, p payer) error {
+	if err := a.Alerts.Test(r.Context(), p.AccountID, p.scope == "organization"); err != nil {
+		return err
+	}
+	return a.showAlerts(w, r, p, "")
+}
+
 // showAlerts answers with the settings and, once, with the secret that was made.
 func (a *API) showAlerts(w http.ResponseWriter, r *http.Request, p payer, made string) error {
 	s, sent, err := a.Alerts.Get(r.Context(), p.AccountID)

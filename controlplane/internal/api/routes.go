@@ -146,6 +146,7 @@ func (a *API) billingRoutes() []Route {
 		{"GET", "/dev/billing/alerts", "alertSettings", a.paying(a.alertSettings)},
 		{"PUT", "/dev/billing/alerts", "setAlerts", a.paying(a.setAlerts)},
 		{"POST", "/dev/billing/alerts/secret", "rotateAlertSecret", a.paying(a.rotateAlertSecret)},
+		{"POST", "/dev/billing/alerts/test", "testAlert", a.paying(a.testAlert)},
 	}
 }
 

@@ -259,6 +259,33 @@ func TestAnOrganizationsAlertsGoToWhoPays(t *testing.T) {
 	}
 }
 
+// TestAWebhookCanBeTested: once in a while, as the account that it belongs to, and it says that it is a test.
+func TestAWebhookCanBeTested(t *testing.T) {
+	a, n := newAlerting(t), names{}
+	a.person(t, n, "ada", "free", true)
+	hook := newReceiver(t, func() time.Time { return a.clock })
+	a.set(t, n["ada_session"], "account", alert.Thresholds(), hook)
+	s := must[wire.AlertSettings](t, a.stack, "POST", "/dev/billing/alerts/test", n["ada_session"], nil)
+	if len(s.Deliveries) != 1 || s.Deliveries[0].State != alert.Waiting || s.Deliveries[0].Threshold != 0 {
+		t.Fatalf("%+v", s)
+	}
+	w := a.do(t, "POST", "/dev/billing/alerts/test", n["ada_session"], nil)
+	documented(t, "testAlert", w)
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a second test: %d %s", w.Code, w.Body)
+	}
+	a.work(t)
+	if len(hook.got) != 1 || hook.got[0].Type != alert.TypeTest || hook.got[0].AccountID != n["ada_id"] || hook.got[0].Scope != "account" {
+		t.Fatalf("%+v, %d invalid", hook.got, hook.invalid)
+	}
+	must[wire.AlertSettings](t, a.stack, "POST", "/dev/billing/alerts/test", n["ada_session"], nil)
+	a.use(t, n["ada_id"], 50)
+	a.work(t)
+	if len(hook.got) != 3 || len(a.mails(t, n["ada_email"])) != 1 {
+		t.Errorf("a test kept a threshold from being told: %+v", hook.got)
+	}
+}
+
 // TestWireAlerts holds the transcripts of the settings.
 func TestWireAlerts(t *testing.T) {
 	a := newAlerting(t)

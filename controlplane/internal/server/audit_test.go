@@ -50,6 +50,7 @@ func changes() map[string]struct{ who, path, body string } {
 		"keepApps":          {"buyer_", "/dev/billing/apps", `{"app_ids":[]}`},
 		"setAlerts":         {"owner_", "/dev/billing/alerts", `{"thresholds":[50],"mail":true,"webhook_url":"https://example.com/"}`},
 		"rotateAlertSecret": {"told_", "/dev/billing/alerts/secret", ""},
+		"testAlert":         {"told_", "/dev/billing/alerts/test", ""},
 
 		"acceptInvite": {"guest_", "/dev/org/accept-invite", `{"invite_id":"{guest_invite}"}`},
 	}
@@ -99,7 +100,7 @@ func TestEveryChangeLeavesARecord(t *testing.T) {
 			login := func() string {
 				return must[wire.Session](t, s.stack, "POST", "/dev/auth/login", "", wire.LoginRequest{Email: n["email"], Password: "correct horse battery"}).AccessToken
 			}
-			if r.OperationID == "rotateAlertSecret" {
+			if r.OperationID == "rotateAlertSecret" || r.OperationID == "testAlert" {
 				s.person(t, n, "told", "free", true)
 				must[wire.AlertSettings](t, s.stack, "PUT", "/dev/billing/alerts", n["told_session"], changes()["setAlerts"].body)
 			}

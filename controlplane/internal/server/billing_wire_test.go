@@ -124,6 +124,7 @@ func TestWhoMayPay(t *testing.T) {
 		"alertSettings":     {"/dev/billing/alerts", "", 200, 200},
 		"setAlerts":         {"/dev/billing/alerts", `{"thresholds":[50],"mail":false}`, 200, 200}, // the rival's own
 		"rotateAlertSecret": {"/dev/billing/alerts/secret", "", 409, 409},                          // nobody has a webhook
+		"testAlert":         {"/dev/billing/alerts/test", "", 409, 409},
 		"verifyCheckout":    {"/dev/billing/verify-session?session_id=" + c.SessionID, "", 200, 404},
 	}
 	ops, err := contract.Operations()

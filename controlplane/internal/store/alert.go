@@ -165,14 +165,45 @@ func (s *Store) Tell(
 			return nil
 		}
 		if d != nil {
-			_, err := tx.Exec(ctx, insertDelivery, d.ID, d.AccountID, d.Day.UTC(), d.Threshold, d.Body, d.State, d.Reason, d.Attempts, d.CreatedAt)
-			if err != nil {
-				return fmt.Errorf("queue a notification: %w", err)
+			if err := queueDelivery(ctx, tx, *d); err != nil {
+				return err
 			}
 		}
 		return queueMail(ctx, tx, letters...)
 	})
 	return told && err == nil, err
+}
+
+func queueDelivery(ctx context.Context, tx pgx.Tx, d alert.Delivery) error {
+	_, err := tx.Exec(ctx, insertDelivery, d.ID, d.AccountID, d.Day.UTC(), d.Threshold, d.Body, d.State, d.Reason, d.Attempts, d.CreatedAt)
+	if err != nil {
+		return fmt.Errorf("queue a notification: %w", err)
+	}
+	return nil
+}
+
+// QueueTest implements [alert.Store].
+func (s *Store) QueueTest(ctx context.Context, d alert.Delivery, since time.Time) error {
+	return s.Tx(ctx, "queue a test of a webhook", func(tx pgx.Tx) error {
+		a, err := alertSettings(ctx, tx, d.AccountID)
+		if err != nil {
+			return err
+		}
+		if a.WebhookURL == "" {
+			return alert.ErrNoWebhook
+		}
+		n, err := count(ctx, tx, countTests, d.AccountID, since)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return alert.ErrTested
+		}
+		if err := queueDelivery(ctx, tx, d); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, alertEntry(a, nil, map[string]any{"webhook": "tested"}))
+	})
 }
 
 // AlertDeliveries implements [alert.Store].

@@ -36,6 +36,8 @@ const (
 	insertDelivery = `
 		INSERT INTO usage_alert_deliveries (` + deliveryColumns + `, next_at) VALUES ($1, $2, $3::DATE, $4, $5, $6, $7, $8, $9, $9)`
 
+	countTests = `SELECT count(*) FROM usage_alert_deliveries WHERE account_id = $1 AND threshold = 0 AND created_at > $2`
+
 	selectDeliveries = `
 		SELECT ` + deliveryColumns + ` FROM usage_alert_deliveries WHERE account_id = $1 ORDER BY created_at DESC, id LIMIT $2`
 
@@ -59,6 +61,7 @@ func alertStatements() map[string]string {
 		"selectAlertReaders":  selectAlertReaders,
 		"markAlertTold":       markAlertTold,
 		"insertDelivery":      insertDelivery,
+		"countTests":          countTests,
 		"selectDeliveries":    selectDeliveries,
 		"claimDeliveries":     claimDeliveries,
 		"settleDelivery":      settleDelivery,

@@ -1358,6 +1358,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dev/billing/alerts/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to the webhook
+         * @description A notification of the type `usage.test` goes the way of all others. The answer shows it as waiting; ask for the settings to see how it went. Once in ten seconds.
+         */
+        post: operations["testAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dev/org": {
         parameters: {
             query?: never;
@@ -3530,6 +3550,7 @@ export interface components {
              * @description UTC.
              */
             day: string;
+            /** @description Percent of the day quota; 0 for a test. */
             threshold: number;
             /** @enum {string} */
             state: "waiting" | "done" | "dead";
@@ -3553,8 +3574,11 @@ export interface components {
         UsageAlert: {
             /** @description The same in every attempt. */
             id: string;
-            /** @enum {string} */
-            type: "usage.threshold";
+            /**
+             * @description A usage.test was asked for by hand; its threshold, calls and limit are 0.
+             * @enum {string}
+             */
+            type: "usage.threshold" | "usage.test";
             /** Format: date-time */
             created_at: string;
             account_id: string;
@@ -9488,6 +9512,63 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["Validation"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["OtherError"];
+        };
+    };
+    testAlert: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Who is billed. The organization's is for its owners and those with the role billing; 404 without an organization.
+                 * @example organization
+                 */
+                scope?: "account" | "organization";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings, with the test among the notifications. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "thresholds": [
+                     *         80,
+                     *         100
+                     *       ],
+                     *       "mail": false,
+                     *       "webhook_url": "https://example.com/modelgate",
+                     *       "webhook_secret": null,
+                     *       "deliveries": [
+                     *         {
+                     *           "id": "5f0c2a6e-8a55-4c1b-9a57-0d6a2a7a3a10",
+                     *           "day": "2026-01-05",
+                     *           "threshold": 0,
+                     *           "state": "waiting",
+                     *           "attempts": 0,
+                     *           "reason": null,
+                     *           "created_at": "2026-01-05T10:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AlertSettings"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
