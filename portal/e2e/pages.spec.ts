@@ -132,6 +132,43 @@ test("account", async () => {
   for (const { name, path } of account) await visit(name, path);
 });
 
+test("usage alerts", async () => {
+  await open(page, "/billing");
+  const form = page.getByRole("form", { name: "Usage alerts" });
+  await expect(page.getByText("Nobody is told: turn on mail, or name a webhook.")).toBeVisible();
+  await form.getByLabel("Webhook").fill("ftp://example.com/");
+  await form.getByRole("button", { name: "Save the alerts" }).click();
+  await expect(form.getByText("it must begin with https://").first()).toBeVisible();
+  await expect(form.getByLabel("Webhook")).toHaveValue("ftp://example.com/");
+  const refused = (trouble: string) => trouble.includes("422");
+  expect(troubles.filter((t) => !refused(t))).toEqual([]);
+  troubles.splice(0); // the browser reports every refusal
+  await look("billing-alerts-refused");
+
+  // With the keyboard alone: the address, the shares, and the button.
+  await form.getByLabel("Webhook").fill(new URL("/nowhere", page.url()).href);
+  await form.getByLabel("50 %").focus();
+  await page.keyboard.press("Space");
+  await form.getByLabel("Webhook").focus();
+  await page.keyboard.press("Enter");
+  const secret = page.getByRole("dialog", { name: "The signing secret" });
+  await expect(secret.getByText(/^mgwh_/)).toBeVisible();
+  await look("billing-alerts-secret");
+  await page.keyboard.press("Escape");
+  await expect(secret).toHaveCount(0);
+  expect(await held()).not.toContain("mgwh_");
+  await expect(form.getByLabel("50 %")).not.toBeChecked();
+
+  await page.getByRole("button", { name: "Send a test" }).click();
+  const last = page.getByRole("region", { name: "Last notifications to the webhook" });
+  await expect(last.getByText("tried again later")).toBeVisible();
+  await expect(last.getByText(/it answered 4\d\d/)).toBeVisible();
+  await look("billing-alerts");
+  await page.reload();
+  await expect(form.getByLabel("50 %")).not.toBeChecked();
+  await expect(form.getByLabel("80 %")).toBeChecked();
+});
+
 test("limits, palette, details of a call", async () => {
   await open(page, "/limits");
   await page.getByRole("button", { name: "Watch it live" }).click();

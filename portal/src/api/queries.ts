@@ -136,6 +136,17 @@ export const billingInvoices = (scope: Scope) =>
       (await ask(api.GET("/dev/billing/invoices", { params: { query: { scope } } }))).invoices,
   });
 
+const deliveriesEveryMs = 3_000;
+
+/** Who is told of usage. While a notification is on its way it is asked for again. */
+export const billingAlerts = (scope: Scope) =>
+  queryOptions({
+    queryKey: ["billing", "alerts", scope],
+    queryFn: () => ask(api.GET("/dev/billing/alerts", { params: { query: { scope } } })),
+    refetchInterval: ({ state }) =>
+      state.data?.deliveries.some((d) => d.state === "waiting") ? deliveriesEveryMs : false,
+  });
+
 /** What a change of plan would cost now. */
 export const billingPreview = (
   scope: Scope,

@@ -10,6 +10,7 @@ import { useDeveloper } from "../session/session";
 import { Button } from "../ui/button";
 import { Card, Empty, Failed, Notice, PageHead, Skeleton, Tag, type Tint } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
+import { Alerts } from "./billing-alerts";
 import { Invoices } from "./billing-invoices";
 import { Plans } from "./billing-plans";
 import { Returned } from "./billing-return";
@@ -56,6 +57,7 @@ export function Billing() {
           </>
         )}
         {config.data?.mode === "off" && <Plans plans={config.data.plans} scope={scope} />}
+        {config.data && <Alerts scope={scope} />}
       </div>
     </>
   );
