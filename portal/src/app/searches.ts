@@ -14,6 +14,12 @@ function texts<K extends string>(search: Search, names: readonly K[]): Partial<R
   return found;
 }
 
+/** The search with another value of one field, or without it. */
+export function narrowed<S extends object>(search: S, name: keyof S, value: string | undefined): S {
+  const { [name]: _, ...rest } = search;
+  return (value ? { ...rest, [name]: value } : rest) as S;
+}
+
 export interface AuditSearch {
   scope?: "account" | "organization";
   actor?: string;

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Schemas } from "../api/client";
-import type { LogSearch } from "../app/searches";
+import { type LogSearch, narrowed } from "../app/searches";
+import { Filter, FilterChoice, FilterDays } from "../ui/filter";
 
 interface Props {
   search: LogSearch;
@@ -12,55 +13,36 @@ interface Props {
 
 /** Which calls are shown. All of it is in the address. */
 export function LogFilter({ search, keys, models, onChange, children }: Props) {
-  const set = (name: keyof LogSearch, value: string) => {
-    const { [name]: _, ...rest } = search;
-    onChange(value ? ({ ...rest, [name]: value } as LogSearch) : rest);
-  };
-  const select = (name: "key" | "status" | "model", label: string, values: readonly [string, string][]) => (
-    <label className="flex min-w-0 flex-col gap-1">
-      <span className="text-sm text-muted">{label}</span>
-      <select className="field" value={search[name] ?? ""} onChange={(e) => set(name, e.target.value)}>
-        <option value="">All</option>
-        {values.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-  const date = (name: "from" | "to", label: string) => (
-    <label className="flex min-w-0 flex-col gap-1">
-      <span className="text-sm text-muted">{label}</span>
-      <input
-        type="date"
-        className="field"
-        value={search[name] ?? ""}
-        onChange={(e) => set(name, e.target.value)}
-      />
-    </label>
-  );
+  const choose = (name: keyof LogSearch) => (value: string | undefined) =>
+    onChange(narrowed(search, name, value));
   return (
-    <search aria-label="Filter" className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">
+    <Filter>
       {children}
-      {keys.length > 0 &&
-        select(
-          "key",
-          "Key",
-          keys.map((k) => [k.key_id, k.hint]),
-        )}
-      {select("status", "Status", [
-        ["2xx", "2xx, answered"],
-        ["4xx", "4xx, refused"],
-        ["5xx", "5xx, failed"],
-      ])}
-      {select(
-        "model",
-        "Model",
-        models.map((m) => [m, m]),
+      {keys.length > 0 && (
+        <FilterChoice
+          label="Key"
+          value={search.key}
+          values={keys.map((k) => [k.key_id, k.hint])}
+          onChange={choose("key")}
+        />
       )}
-      {date("from", "From")}
-      {date("to", "Until, included")}
-    </search>
+      <FilterChoice
+        label="Status"
+        value={search.status}
+        values={[
+          ["2xx", "2xx, answered"],
+          ["4xx", "4xx, refused"],
+          ["5xx", "5xx, failed"],
+        ]}
+        onChange={choose("status")}
+      />
+      <FilterChoice
+        label="Model"
+        value={search.model}
+        values={models.map((m) => [m, m])}
+        onChange={choose("model")}
+      />
+      <FilterDays days={search} onChange={(name, value) => choose(name)(value)} />
+    </Filter>
   );
 }

@@ -1,5 +1,6 @@
-import type { AuditSearch } from "../app/searches";
+import { type AuditSearch, narrowed } from "../app/searches";
 import { operationName } from "../audit/changes";
+import { Filter, FilterChoice, FilterDays, FilterField } from "../ui/filter";
 
 interface Props {
   search: AuditSearch;
@@ -58,43 +59,12 @@ const operations = [
 
 /** What of the log is shown. All of it is in the address, so that it can be sent to a colleague. */
 export function AuditFilter({ search, members, organization, onChange }: Props) {
-  const set = (name: keyof AuditSearch, value: string) => {
-    const { [name]: _, ...rest } = search;
-    onChange(value ? { ...rest, [name]: value } : rest);
-  };
-  const select = (
-    name: "actor" | "operation" | "kind",
-    label: string,
-    values: Iterable<readonly [string, string]>,
-  ) => (
-    <label className="flex min-w-0 flex-col gap-1">
-      <span className="text-sm text-muted">{label}</span>
-      <select className="field" value={search[name] ?? ""} onChange={(e) => set(name, e.target.value)}>
-        <option value="">All</option>
-        {[...values].map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-  const date = (name: "from" | "to", label: string) => (
-    <label className="flex min-w-0 flex-col gap-1">
-      <span className="text-sm text-muted">{label}</span>
-      <input
-        type="date"
-        className="field"
-        value={search[name] ?? ""}
-        onChange={(e) => set(name, e.target.value)}
-      />
-    </label>
-  );
+  const choose = (name: keyof AuditSearch) => (value: string | undefined) =>
+    onChange(narrowed(search, name, value));
   return (
-    <search aria-label="Filter" className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">
+    <Filter>
       {organization && (
-        <label className="flex min-w-0 flex-col gap-1">
-          <span className="text-sm text-muted">Whose</span>
+        <FilterField label="Whose">
           <select
             className="field"
             value={search.scope ?? "account"}
@@ -103,21 +73,24 @@ export function AuditFilter({ search, members, organization, onChange }: Props) 
             <option value="account">Mine</option>
             <option value="organization">The organization's</option>
           </select>
-        </label>
+        </FilterField>
       )}
-      {members.size > 1 && select("actor", "Actor", members)}
-      {select(
-        "operation",
-        "Operation",
-        operations.map((o) => [o, operationName(o)] as const),
+      {members.size > 1 && (
+        <FilterChoice label="Actor" value={search.actor} values={[...members]} onChange={choose("actor")} />
       )}
-      {select(
-        "kind",
-        "Kind",
-        kinds.map((k) => [k, k.replaceAll("_", " ")] as const),
-      )}
-      {date("from", "From")}
-      {date("to", "Until, included")}
-    </search>
+      <FilterChoice
+        label="Operation"
+        value={search.operation}
+        values={operations.map((o) => [o, operationName(o)])}
+        onChange={choose("operation")}
+      />
+      <FilterChoice
+        label="Kind"
+        value={search.kind}
+        values={kinds.map((k) => [k, k.replaceAll("_", " ")])}
+        onChange={choose("kind")}
+      />
+      <FilterDays days={search} onChange={(name, value) => choose(name)(value)} />
+    </Filter>
   );
 }

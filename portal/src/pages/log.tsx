@@ -7,6 +7,7 @@ import { zone } from "../format/time";
 import { LogFilter } from "../log/filter";
 import { LogView } from "../log/view";
 import { buttonClass } from "../ui/button";
+import { FilterField } from "../ui/filter";
 import { Card, Empty, PageHead } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
 import { useApp } from "./app";
@@ -59,8 +60,7 @@ function LogOf({ apps }: { apps: Schemas["App"][] }) {
     <div className="flex flex-col gap-4">
       <Card>
         <LogFilter search={search} keys={(one && detail.data?.keys) ?? []} models={models} onChange={go}>
-          <label className="flex min-w-0 flex-col gap-1">
-            <span className="text-sm text-muted">App</span>
+          <FilterField label="App">
             <select
               className="field"
               value={one?.app_id ?? ""}
@@ -76,7 +76,7 @@ function LogOf({ apps }: { apps: Schemas["App"][] }) {
                 </option>
               ))}
             </select>
-          </label>
+          </FilterField>
         </LogFilter>
       </Card>
       <LogView
