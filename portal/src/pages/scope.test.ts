@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../api/client";
-import { taskRows, toggled, verdict } from "./scope";
+import { allowedTasks, switched, taskIDs } from "./scope";
 
 const task = (id: string) => ({ id, name: id, description: "" });
 const darwin: Schemas["CatalogFamily"] = {
@@ -16,19 +16,20 @@ const biometrix: Schemas["CatalogFamily"] = {
   tasks: [task("face"), task("vision")],
 };
 
-test("each task has one row", () => {
-  expect(taskRows([darwin, biometrix]).map((t) => t.id)).toEqual(["conversation", "vision", "face"]);
+test("each task is there once", () => {
+  expect(taskIDs([darwin, biometrix])).toEqual(["conversation", "vision", "face"]);
 });
 
-test("nothing chosen means everything, and both sides must allow", () => {
-  expect(verdict({ families: [], tasks: [] }, darwin, "vision")).toBe("allowed");
-  expect(verdict({ families: ["darwin"], tasks: [] }, biometrix, "vision")).toBe("refused");
-  expect(verdict({ families: ["darwin"], tasks: ["conversation"] }, darwin, "vision")).toBe("refused");
-  expect(verdict({ families: ["darwin"], tasks: ["vision"] }, darwin, "vision")).toBe("allowed");
-  expect(verdict({ families: [], tasks: [] }, darwin, "face")).toBe("none");
+test("nothing named means everything, and both sides must allow", () => {
+  expect(allowedTasks({ families: [], tasks: [] }, darwin)).toBe(2);
+  expect(allowedTasks({ families: ["darwin"], tasks: [] }, biometrix)).toBe(0);
+  expect(allowedTasks({ families: ["darwin"], tasks: ["conversation"] }, darwin)).toBe(1);
+  expect(allowedTasks({ families: [], tasks: ["face"] }, darwin)).toBe(0);
 });
 
-test("toggling twice changes nothing", () => {
-  expect(toggled(toggled(["a"], "b"), "b")).toEqual(["a"]);
-  expect(toggled(["a", "b"], "a")).toEqual(["b"]);
+test("switching off names what remains, and the last one stays", () => {
+  expect(switched([], ["a", "b", "c"], "b")).toEqual(["a", "c"]);
+  expect(switched(["a", "c"], ["a", "b", "c"], "b")).toEqual(["a", "c", "b"]);
+  expect(switched(["a"], ["a", "b"], "a")).toEqual(["a"]);
+  expect(switched([], ["a"], "a")).toEqual([]);
 });

@@ -2,31 +2,29 @@ import type { Schemas } from "../api/client";
 
 /** Families and tasks that keys may use. An empty list means all. */
 export interface Scope {
-  families: string[];
-  tasks: string[];
+  families: readonly string[];
+  tasks: readonly string[];
 }
 
-/** The tasks of all families, each once, in the order of the catalog. */
-export function taskRows(families: Schemas["CatalogFamily"][]): Schemas["CatalogTask"][] {
-  const rows = new Map<string, Schemas["CatalogTask"]>();
-  for (const family of families)
-    for (const task of family.tasks) if (!rows.has(task.id)) rows.set(task.id, task);
-  return [...rows.values()];
+/** The ids of the tasks of all families, each once, in the order of the catalog. */
+export function taskIDs(families: Schemas["CatalogFamily"][]): string[] {
+  return [...new Set(families.flatMap((f) => f.tasks.map((t) => t.id)))];
 }
 
-/** The list with the id added or taken away. */
-export function toggled(list: readonly string[], id: string): string[] {
-  return list.includes(id) ? list.filter((other) => other !== id) : [...list, id];
+/** Whether a list of the scope lets an id through. */
+export const lets = (list: readonly string[], id: string): boolean => list.length === 0 || list.includes(id);
+
+/**
+ * The list after an id was switched on or off. Off of a list that lets all through, what remains is named. The last one
+ * cannot be switched off, as an empty list means all.
+ */
+export function switched(list: readonly string[], all: readonly string[], id: string): readonly string[] {
+  if (list.length > 0 && !list.includes(id)) return [...list, id];
+  const rest = (list.length === 0 ? all : list).filter((other) => other !== id);
+  return rest.length > 0 ? rest : list;
 }
 
-/** Whether a key of that scope may do the task with the family, if the family has it at all. */
-export function verdict(
-  scope: Scope,
-  family: Schemas["CatalogFamily"],
-  task: string,
-): "allowed" | "refused" | "none" {
-  if (!family.tasks.some((t) => t.id === task)) return "none";
-  const familyOK = scope.families.length === 0 || scope.families.includes(family.id);
-  const taskOK = scope.tasks.length === 0 || scope.tasks.includes(task);
-  return familyOK && taskOK ? "allowed" : "refused";
+/** How many tasks of a family keys of that scope may do. */
+export function allowedTasks(scope: Scope, family: Schemas["CatalogFamily"]): number {
+  return lets(scope.families, family.id) ? family.tasks.filter((t) => lets(scope.tasks, t.id)).length : 0;
 }
