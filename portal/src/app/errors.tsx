@@ -1,6 +1,5 @@
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { asFailure } from "../api/failure";
 import { Button, buttonClass } from "../ui/button";
 import { Icon } from "../ui/icon";
 
@@ -22,7 +21,7 @@ export function NotFound() {
 
 /** A page that could not be shown. A chunk that is gone means that a newer portal was installed: loading again brings it. */
 export function Broken({ error, reset }: ErrorComponentProps) {
-  const { message } = asFailure(error);
+  const message = error instanceof Error ? error.message : String(error);
   const stale = /dynamically imported module|module script/i.test(message);
   useEffect(() => {
     document.title = "Something broke · Modelgate";

@@ -19,6 +19,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("input, select, textarea")?.focus(); // the browser's choice is the button that closes
     return () => dialog?.close();
   }, []);
   return (
