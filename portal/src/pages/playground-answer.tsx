@@ -28,7 +28,7 @@ export const Asked = memo(function Asked({
 // A block that has settled is drawn once; the browser skips those that are off the screen.
 const Block = memo(function Block({ text }: { text: string }) {
   return (
-    <div className="break-words whitespace-pre-wrap [contain-intrinsic-size:auto_60rem] [content-visibility:auto]">
+    <div className="break-words whitespace-pre-wrap [contain-intrinsic-size:auto_15rem] [content-visibility:auto]">
       {text}
     </div>
   );

@@ -1,5 +1,5 @@
 // Text that has settled is cut into blocks of about this size, which are drawn once and never again.
-const blockChars = 4_000;
+const blockChars = 1_000;
 
 /** A growing text: blocks that no longer change, and the end that does. */
 export interface Passage {
