@@ -86,6 +86,7 @@ export function LogView({ apps, search, onClear }: Props) {
             {calls.map((c) => (
               <Row
                 key={c.id}
+                beside
                 actions={
                   <Button
                     look="quiet"

@@ -86,6 +86,7 @@ export function Audit() {
               {records.map((r) => (
                 <Row
                   key={r.seq}
+                  beside
                   actions={
                     <Button look="quiet" aria-label={`Details of record ${r.seq}`} onClick={() => setOpen(r)}>
                       Details

@@ -41,7 +41,9 @@ export function Demos() {
                   </div>
                   <p className="text-muted">{d.description}</p>
                   <div className="mt-auto flex flex-wrap items-center justify-between gap-2">
-                    <span className="text-sm text-muted">Needs {d.families.join(", ")}</span>
+                    <span className="text-sm text-muted">
+                      Needs <span className="capitalize">{d.families.join(", ")}</span>
+                    </span>
                     {d.allowed ? (
                       <Link
                         to="/demos/$demoId"

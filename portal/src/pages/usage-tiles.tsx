@@ -12,7 +12,7 @@ interface Props {
 export function UsageTiles({ totals, before, latency }: Props) {
   const { ttft_ms, took_ms } = latency;
   return (
-    <dl className="grid grid-cols-2 gap-4 lg:grid-cols-3 xl:grid-cols-6">
+    <dl className="grid grid-cols-2 gap-4 lg:grid-cols-3 2xl:grid-cols-6">
       <Tile name="Calls" value={totals.calls} before={before?.calls} />
       <Tile
         name="Errors"
@@ -57,7 +57,7 @@ function Times({ name, of }: { name: string; of: Schemas["Percentiles"] }) {
     <div className="card p-4">
       <dt className="text-sm text-muted">{name}</dt>
       <dd className="mt-1 text-2xl font-semibold tabular-nums">
-        {of.calls === 0 ? "–" : duration(of.p50)}
+        <span className="whitespace-nowrap">{of.calls === 0 ? "–" : duration(of.p50)}</span>
         <span className="ml-2 text-sm font-normal text-muted">median</span>
       </dd>
       {of.calls > 0 && (

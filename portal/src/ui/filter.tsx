@@ -67,9 +67,9 @@ export function FilterDays({
     </FilterField>
   );
   return (
-    <>
+    <div className="col-span-2 grid grid-cols-2 gap-3">
       {day("from", "From")}
       {day("to", "Until, included")}
-    </>
+    </div>
   );
 }

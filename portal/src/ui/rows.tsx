@@ -9,11 +9,21 @@ export function Rows({ label, children }: { label: string; children: ReactNode }
   );
 }
 
-export function Row({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
+interface RowProps {
+  children: ReactNode;
+  actions?: ReactNode;
+  beside?: boolean; // the actions are small enough to stay beside the rest on a phone
+}
+
+export function Row({ children, actions, beside = false }: RowProps) {
   return (
-    <li className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3 py-3 first:pt-0 last:pb-0">
-      <div className="min-w-0 grow basis-56">{children}</div>
-      {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+    <li
+      className={`flex ${beside ? "" : "flex-wrap"} items-center justify-between gap-x-6 gap-y-3 py-3 first:pt-0 last:pb-0`}
+    >
+      <div className={`min-w-0 grow ${beside ? "" : "basis-56"}`}>{children}</div>
+      {actions && (
+        <div className={`flex flex-wrap items-center gap-2 ${beside ? "" : "max-sm:w-full"}`}>{actions}</div>
+      )}
     </li>
   );
 }
