@@ -2,6 +2,7 @@ package mail_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,6 +40,12 @@ func (s *server) mails() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.got...)
+}
+
+func (s *server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = nil
 }
 
 func (s *server) say(e *smtp.SMTPError) {
@@ -106,6 +113,7 @@ func (c *clock) move(d time.Duration) {
 type office struct {
 	*server
 	clock  *clock
+	url    string // of the database
 	store  *store.Store
 	mailer *mail.Mailer
 	outbox *mail.Outbox
@@ -130,7 +138,8 @@ func newMailer(t *testing.T, s mail.Settings, now func() time.Time) *mail.Mailer
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{server: newServer(t), clock: &clock{at: time.Now().UTC().Truncate(time.Second)}, store: storetest.Open(t, storetest.Database(t))}
+	url := storetest.Database(t)
+	o := &office{server: newServer(t), clock: &clock{at: time.Now().UTC().Truncate(time.Second)}, url: url, store: storetest.Open(t, url)}
 	o.mailer = newMailer(t, mail.Settings{
 		SMTPURL: "smtp://" + o.address, From: "Modelgate <noreply@modelgate.example>", TLS: mail.TLSNone,
 	}, o.clock.now)
@@ -313,6 +322,36 @@ func TestWorkersShareTheOutbox(t *testing.T) {
 	if len(o.mails()) != letters || len(seen) != letters {
 		t.Errorf("%d mails arrived, %d different ones, want %d", len(o.mails()), len(seen), letters)
 	}
+}
+
+const patience = 30 * time.Second
+
+// TestAWorkerThatDies loses no letter. One that the server took before the worker could note it comes again, as the same message.
+func TestAWorkerThatDies(t *testing.T) {
+	o := newOffice(t)
+	storetest.Deaths(t, o.url, func(s *store.Store, die func(func(context.Context) error)) {
+		o.forget()
+		o.post(t, "first-")
+		o.post(t, "second-")
+		worker, err := mail.NewOutbox(o.mailer, s, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		die(worker.Round)
+		o.clock.move(mail.ClaimFor)
+		waiting, dead := o.work(t)
+		for end := time.Now().Add(patience); waiting > 0 && time.Now().Before(end); { // the database may not have noticed the death
+			waiting, dead = o.work(t)
+		}
+		seen := map[string]int{}
+		for _, m := range o.mails() {
+			header, _, _ := parts(t, m)
+			seen[header.Get("Message-Id")]++
+		}
+		if waiting != 0 || dead != 0 || len(seen) != 2 || len(o.mails()) > 3 {
+			t.Errorf("%d wait, %d are dead, arrived %v", waiting, dead, seen)
+		}
+	})
 }
 
 func TestSendSaysWhatHappened(t *testing.T) {

@@ -53,6 +53,7 @@ import (
 type stack struct {
 	http.Handler
 	api    *api.API
+	url    string // of the database
 	store  *store.Store
 	signer *account.Signer
 	vault  *secret.Vault
@@ -143,7 +144,8 @@ func newStack(t *testing.T) *stack {
 	t.Helper()
 	log := &safeBuffer{}
 	logger := slog.New(slog.NewJSONHandler(log, nil))
-	s, err := store.Open(t.Context(), storetest.Database(t), logger)
+	url := storetest.Database(t)
+	s, err := store.Open(t.Context(), url, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +218,7 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stack{api: a, store: s, signer: signer, vault: vault, log: log}
+	st := &stack{api: a, url: url, store: s, signer: signer, vault: vault, log: log}
 	st.Handler = server.New(a, server.Options{
 		Log: logger, PublicURL: "http://portal.example", GatewayURL: "http://gateway.example", Now: time.Now,
 		Observe: func(operation string, _ int, _ time.Duration) { st.last.Store(operation) },

@@ -35,12 +35,18 @@ type Store struct {
 // Open connects to the database at url, a postgres:// address for CockroachDB and PostgreSQL alike. The database must
 // answer; it need not be migrated.
 func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
+	return OpenTraced(ctx, url, log, nil)
+}
+
+// OpenTraced is Open for tests that want to hear of every statement, or to stop it; the tracer may be nil.
+func OpenTraced(ctx context.Context, url string, log *slog.Logger, tracer pgx.QueryTracer) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("open the database: the address is not of the form postgres://user:password@host:port/database")
 	}
 	cfg.ConnConfig.ConnectTimeout = ConnectTimeout
 	cfg.ConnConfig.RuntimeParams["application_name"] = "modelgate-controlplane"
+	cfg.ConnConfig.Tracer = tracer
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
