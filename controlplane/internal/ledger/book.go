@@ -36,7 +36,7 @@ type Book interface {
 }
 
 // Closer proves, day by day, that what is stored is what the nodes sent, and deletes rollups that are kept no longer. Of all
-// replicas one at a time does it; all of them show the outcome as a metric.
+// replicas one at a time does it: the lease is extended before each day and each page. All of them show the outcome as a metric.
 type Closer struct {
 	book   Book
 	log    *slog.Logger
@@ -84,14 +84,11 @@ func (c *Closer) Run(ctx context.Context) error {
 // Round proves today and the days before it, once a day all that records can arrive for, and reads the outcome of all.
 func (c *Closer) Round(ctx context.Context) error {
 	now := c.now()
-	mine, err := c.book.Lease(ctx, bookLease, c.holder, now, now.Add(closeLeaseFor))
+	mine, err := c.close(ctx, now)
 	if err != nil {
-		return fmt.Errorf("take the lease: %w", err)
+		return err
 	}
 	if mine {
-		if err := c.close(ctx, now); err != nil {
-			return err
-		}
 		if err := c.prune(ctx, now); err != nil {
 			return err
 		}
@@ -104,17 +101,31 @@ func (c *Closer) Round(ctx context.Context) error {
 	return nil
 }
 
-func (c *Closer) close(ctx context.Context, now time.Time) error {
+// lease takes the lease or extends it; false if another replica has it.
+func (c *Closer) lease(ctx context.Context) (mine bool, err error) {
+	now := c.now()
+	mine, err = c.book.Lease(ctx, bookLease, c.holder, now, now.Add(closeLeaseFor))
+	if err != nil {
+		return false, fmt.Errorf("take the lease: %w", err)
+	}
+	return mine, nil
+}
+
+// close proves day by day as long as it holds the lease, and returns whether it does at the end.
+func (c *Closer) close(ctx context.Context, now time.Time) (mine bool, err error) {
 	days := closeLateDays
 	every := now.Sub(c.all) >= closeAllEvery
 	if every {
 		days = int(ingest.AgeMax / day)
 	}
 	for i := -1; i <= days; i++ { // a node's clock may be ahead
+		if mine, err = c.lease(ctx); err != nil || !mine {
+			return false, err
+		}
 		at := startOfDay(now).AddDate(0, 0, -i)
 		drift, err := c.book.CloseDay(ctx, at, now)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if drift != 0 {
 			c.log.ErrorContext(ctx, "usage differs from what the nodes sent", slog.Time("day", at), slog.Int64("drift", drift))
@@ -123,7 +134,7 @@ func (c *Closer) close(ctx context.Context, now time.Time) error {
 	if every {
 		c.all = now
 	}
-	return nil
+	return mine, nil
 }
 
 // prune deletes page by page as long as it holds the lease.
@@ -137,7 +148,7 @@ func (c *Closer) prune(ctx context.Context, now time.Time) error {
 		if err != nil || n+calls == 0 {
 			return err
 		}
-		mine, err := c.book.Lease(ctx, bookLease, c.holder, c.now(), c.now().Add(closeLeaseFor))
+		mine, err := c.lease(ctx)
 		if err != nil || !mine {
 			return err
 		}
