@@ -9,22 +9,8 @@ export type { CallOptions, Credential, Options } from "./transport.js";
 /** The bodies of the contract, by their names in the OpenAPI document. */
 export type Schemas = components["schemas"];
 
-/** The GLB file is in the answer or at an address. (Written out, because the contract's "one of both" has no type in TypeScript.) */
-export interface Model3DAnswer {
-  type: "model3d";
-  model_b64?: string;
-  model_url?: string;
-  model?: string;
-}
-
 /** What an agent answers; `type` says which. */
-export type AgentAnswer =
-  | Schemas["TextAnswer"]
-  | Schemas["ImageAnswer"]
-  | Schemas["VideoAnswer"]
-  | Model3DAnswer
-  | Schemas["AudioAnswer"]
-  | Schemas["JobAnswer"];
+export type AgentAnswer = Schemas["AgentResponse"];
 
 /** An event of an agent stream: a piece of text, or the whole answer when it is no text. Failures are thrown. */
 export type AgentEvent = Schemas["DeltaEvent"] | Exclude<AgentAnswer, { type: "text" }>;

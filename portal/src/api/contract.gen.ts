@@ -47,7 +47,7 @@ export interface paths {
         };
         /**
          * This document
-         * @description JSON, or YAML when the Accept header prefers `application/yaml`.
+         * @description JSON, YAML when the Accept header prefers `application/yaml`, or, when it prefers `text/html` as that of a browser does, a page that tries the operations.
          */
         get: operations["openapiDocument"];
         put?: never;
@@ -3934,16 +3934,23 @@ export interface components {
         };
         /** @description A GLB file, in the answer or at an address. */
         Model3DAnswer: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "model3d";
             model_b64?: string;
             /** Format: uri */
             model_url?: string;
             model?: string;
-        } | unknown | unknown;
+        } & ({
+            model_b64: string;
+        } | {
+            model_url: string;
+        }) & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "model3d";
+        };
         AudioAnswer: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5360,6 +5367,7 @@ export interface operations {
                         paths: Record<string, never>;
                     };
                     "application/yaml": string;
+                    "text/html": string;
                 };
             };
             default: components["responses"]["OtherError"];
