@@ -13,7 +13,8 @@ import (
 
 // TestEveryOperationHasATest prints, for each operation of the contract that is built, which of its answers are transcripts of the
 // plane that serves it, and whether the run against the whole system calls it by name. `go test -run EveryOperation -v` shows
-// the table. An operation that only the loop over all of them calls has no test of its own and fails.
+// the table. An operation that only the loop over all of them calls has no test of its own and fails, as does one that wants a credential
+// and has no transcript of a refusal.
 func TestEveryOperationHasATest(t *testing.T) {
 	operations, err := spec.Operations()
 	if err != nil {
@@ -44,6 +45,10 @@ func TestEveryOperationHasATest(t *testing.T) {
 		}
 		if len(files) == 0 && !strings.Contains(elsewhere, op.Path+" HTTP") {
 			t.Errorf("%s %s has no transcript", op.Method, op.Path)
+		}
+		refused := func(file string) bool { return strings.ContainsAny(filepath.Base(file)[:1], "45") }
+		if len(op.Security) > 0 && !slices.ContainsFunc(files, refused) {
+			t.Errorf("%s %s has no transcript of a refusal", op.Method, op.Path)
 		}
 	}
 }
