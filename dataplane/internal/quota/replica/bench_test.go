@@ -150,6 +150,7 @@ func BenchmarkReservations(b *testing.B) {
 		b.ReportMetric(steady.entries, "entries/s")
 		b.ReportMetric(float64(peak.granted), "peak/s")
 		b.ReportMetric(float64(peak.cpu.Nanoseconds()), "peak-cpu-ns/reservation")
+		b.ReportMetric(float64(over.cpu.Nanoseconds()), "4x-cpu-ns/reservation")
 		b.ReportMetric(100*float64(over.granted)/float64(peak.granted), "%peak-at-4x")
 	}
 }
