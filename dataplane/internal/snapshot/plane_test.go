@@ -22,7 +22,7 @@ import (
 
 const (
 	joinToken = "join me"
-	patience  = time.Minute // with anything; the machine may be busy
+	patience  = 3 * time.Minute // with anything; the machine may be busy, and 21,000 keys took more than one
 )
 
 // fakePlane is a control plane whose config streams a test writes by hand.
