@@ -288,6 +288,7 @@ func TestAWebhookCanBeTested(t *testing.T) {
 
 // TestWireAlerts holds the transcripts of the settings.
 func TestWireAlerts(t *testing.T) {
+	t.Parallel()
 	a := newAlerting(t)
 	testkit.Transcripts(t, "testdata/alerts", func(t *testing.T, request []byte) []byte {
 		n := a.team(t)

@@ -59,6 +59,7 @@ func changes() map[string]struct{ who, path, body string } {
 // TestEveryChangeLeavesARecord walks the route table: what takes a session and changes something, and what reads a secret,
 // must be in the audit log of the account or of the organization, with who, whence and through which session.
 func TestEveryChangeLeavesARecord(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	ops, err := contract.Operations()
 	if err != nil {

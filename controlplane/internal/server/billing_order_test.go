@@ -62,6 +62,7 @@ func permutations(n int, f func([]int)) {
 // TestEveryOrderEndsTheSame: all orders of the notifications of a purchase with 3-D Secure, each of them also doubled, end in
 // the same state, whether they come at the end or while things still happen.
 func TestEveryOrderEndsTheSame(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	b := s.buyer(t)
 	page := b.checkout(t, plan.Pro, stripesim.CardSecure)
@@ -104,6 +105,7 @@ func again(e stripesim.Event, round int) stripesim.Event {
 // TestRandomHistories: whatever happens at Stripe, and however its notifications are lost, doubled, delayed and shuffled, what is in
 // force in the end is what Stripe says, once the last notification or the hourly comparison has been applied.
 func TestRandomHistories(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -250,6 +252,7 @@ func TestACrashBetweenTheSteps(t *testing.T) {
 
 // TestStripeAway: notifications wait, are given up in the end, and are applied when they are replayed.
 func TestStripeAway(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	b := s.buyer(t)
 	b.checkout(t, plan.Pro, stripesim.CardGood)

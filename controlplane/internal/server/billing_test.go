@@ -223,6 +223,7 @@ func (b *buyer) customerID(t *testing.T) string {
 
 // TestBilling: each story has a developer of its own, in one shop.
 func TestBilling(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	for _, story := range []struct {
 		name string

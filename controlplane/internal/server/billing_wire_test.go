@@ -76,6 +76,7 @@ func (s *shop) crowded(t *testing.T) *buyer {
 
 // TestWireBilling holds the transcripts of billing. The clock stands still, so that amounts are the same each time.
 func TestWireBilling(t *testing.T) {
+	t.Parallel()
 	began := time.Now().Truncate(time.Second)
 	s := newShopAt(t, func() time.Time { return began })
 	testkit.Transcripts(t, "testdata/billing", func(t *testing.T, request []byte) []byte {
@@ -85,12 +86,14 @@ func TestWireBilling(t *testing.T) {
 
 // TestWireWithoutBilling: every operation but the price list names the settings that are missing.
 func TestWireWithoutBilling(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	testkit.Transcripts(t, "testdata/nobilling", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, s.people(t)) })
 }
 
 // TestWireWithoutStripe: Stripe answers nothing, or not what it should.
 func TestWireWithoutStripe(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	testkit.Transcripts(t, "testdata/nostripe", func(t *testing.T, request []byte) []byte {
 		s.away.Store(false)
@@ -103,6 +106,7 @@ func TestWireWithoutStripe(t *testing.T) {
 // TestWhoMayPay asks every operation of billing for an organization as every role, as somebody without one and as the owner of another
 // one. An operation that is not in the table fails.
 func TestWhoMayPay(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	n := s.team(t)
 	owner := &buyer{s: s, id: n["org"], token: n["owner_session"]}

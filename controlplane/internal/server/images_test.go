@@ -48,6 +48,7 @@ func images(t *testing.T) *catalog.Images {
 
 // TestASlowDownloadOutlastsTheServersTimeout: what holds for answers that are made at once must not cut a long one.
 func TestASlowDownloadOutlastsTheServersTimeout(t *testing.T) {
+	t.Parallel()
 	const size, limit = 8 << 20, 200 * time.Millisecond
 	file := filepath.Join(t.TempDir(), "big.img")
 	content := bytes.Repeat([]byte("modelgate"), size/9)

@@ -29,6 +29,7 @@ func TestWireMetricsRefused(t *testing.T) {
 
 // TestCountingTogether: two replicas on one database lose no count.
 func TestCountingTogether(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	other := &counter.Counters{Store: s.store, Now: time.Now}
 	const each, workers = 25, 4

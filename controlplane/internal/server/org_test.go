@@ -71,12 +71,14 @@ func (s *stack) team(t *testing.T) names {
 
 // TestWireOrg holds the transcripts of organizations and of the audit log.
 func TestWireOrg(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	testkit.Transcripts(t, "testdata/org", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, s.team(t)) })
 }
 
 // TestWireOrgWithoutMail: invites come as links, and the address of who accepts one cannot have been confirmed.
 func TestWireOrgWithoutMail(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.api.Accounts.Mailer, s.api.Orgs.Mailer, s.api.Mailer = nil, nil, nil
 	testkit.Transcripts(t, "testdata/orgnomail", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, s.team(t)) })
@@ -174,6 +176,7 @@ func matrix() []cell {
 // TestWhatEveryRoleMayDo asks every operation as every role, as somebody without an organization and as the owner of
 // another one. An operation on apps or organizations that is not in the matrix fails.
 func TestWhatEveryRoleMayDo(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	n := s.team(t)
 	methods := make(map[string]string)

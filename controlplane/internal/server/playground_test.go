@@ -89,6 +89,7 @@ func fakeGateway(t *testing.T) string {
 }
 
 func TestWirePlayground(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	testkit.Transcripts(t, "testdata/playground", func(t *testing.T, request []byte) []byte {
 		n := s.people(t)

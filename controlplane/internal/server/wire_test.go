@@ -305,6 +305,7 @@ func constant(body string, n names) string {
 }
 
 func TestWire(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	testkit.Transcripts(t, "testdata/wire", func(t *testing.T, request []byte) []byte {
 		return s.exchange(t, request, s.peopleOf(t, request))
