@@ -8,5 +8,6 @@
 // it runs.
 //
 // What is compared is the node's CPU time for a call, its shipping included. In windows without shipping not even the
-// records of the calls themselves are shipped. The bound it holds is the one that is promised.
+// records of the calls themselves are shipped. The bound it holds is the one that is promised. It means something on a quiet
+// machine: the pace is a share of the processors, of which a node that other programs leave little to has less for its calls.
 package replay
