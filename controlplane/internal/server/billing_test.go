@@ -264,6 +264,10 @@ func buyingAPlan(t *testing.T, s *shop) {
 	if after, err := s.store.Cursor(t.Context()); err != nil || after.Version <= before.Version {
 		t.Errorf("the nodes were told nothing: %v %v %v", before, after, err)
 	}
+	s.notify(t, s.sim.Events()[s.sent-1])
+	if c, err := s.store.CountEvents(t.Context()); err != nil || c.Waiting != 0 {
+		t.Errorf("%+v, %v: a notification that was applied is to be applied again", c, err)
+	}
 	if v := b.verify(t); v.Status != "active" || v.Plan != plan.Pro || v.URL != nil {
 		t.Errorf("%+v", v)
 	}
