@@ -6,7 +6,7 @@ export default defineConfig({
   testDir: "e2e",
   outputDir: "artifacts/e2e",
   reporter: [["list"]],
-  workers: 1,
+  workers: 2, // files are independent: each registers its own developers
   timeout: 240_000,
   expect: { timeout: 20_000 }, // the machine that runs the tests runs everything else, too
   use: {

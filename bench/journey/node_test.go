@@ -14,7 +14,7 @@ import (
 )
 
 // npmWait bounds one run of a Node test suite.
-const npmWait = 8 * time.Minute
+const npmWait = 12 * time.Minute
 
 // TestOfficialClient has the openai client from npm talk to the simulator, to show that it speaks the real protocol, and to the
 // gateway in front of it, to show that ours can be told from it by nothing but what we add.
@@ -37,7 +37,8 @@ func TestOfficialClient(t *testing.T) {
 }
 
 // TestBrowser goes through the portal with a real browser: register, app, key, streamed answer, revoke; an organization that is
-// joined by a mailed invite; every page in both themes at two widths.
+// joined by a mailed invite; an account that is used by keyboard alone, exported, deleted and taken back; every page in both themes at two
+// widths.
 func TestBrowser(t *testing.T) {
 	o := stacktest.Options(t)
 	in := stacktest.Run(t, o).Info()

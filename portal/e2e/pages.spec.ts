@@ -76,7 +76,9 @@ async function look(name: string): Promise<void> {
       const at = `${name}, ${scheme} at ${width}`;
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (wide > 0) wrong.push(`${at}: ${wide} px too wide`);
-      for (const f of await findings(page)) wrong.push(`${at}: ${f}`);
+      // The other theme changes nothing but colours.
+      for (const f of await findings(page, scheme === "light" ? undefined : ["color-contrast"]))
+        wrong.push(`${at}: ${f}`);
       await page.screenshot({ path: `artifacts/e2e/${name}-${scheme}-${width}.png`, fullPage: true });
       checked++;
     }
