@@ -166,11 +166,11 @@ func (s *shop) payAndDie(t *testing.T, notified bool, victim *store.Store, die f
 		if err := s.api.Billing.Work(t.Context()); err != nil {
 			t.Log(err)
 		}
-		waiting, dead, err := s.store.CountEvents(t.Context())
-		if err != nil || dead != 0 {
-			t.Fatalf("%d are dead, %v", dead, err)
+		c, err := s.store.CountEvents(t.Context())
+		if err != nil || c.Dead != 0 {
+			t.Fatalf("%+v, %v", c, err)
 		}
-		return waiting == 0 && strings.HasPrefix(b.outcome(t), "pro pro")
+		return c.Waiting == 0 && strings.HasPrefix(b.outcome(t), "pro pro")
 	})
 	// Of its key: when it was made and when the plan changed.
 	if told := s.count(t, `SELECT count(*) FROM config_log WHERE body->>'developer_id' = $1::TEXT`, b.id); told != 2 {
