@@ -50,8 +50,11 @@ func (x *exchange) fail(err error) {
 	if end, why := x.g.early(x.Ctx); end != "" {
 		err, out.End = why, end
 	}
-	if apierr.Ours(err) {
+	switch {
+	case apierr.Ours(err):
 		x.refund()
+	case out.End == plane.EndRefused: // usage does not count it against the day either
+		x.verdict.RefundDay()
 	}
 	x.respondError(err, out)
 }

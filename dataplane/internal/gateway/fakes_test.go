@@ -41,6 +41,9 @@ func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.
 	case "svc_test_ok":
 	case "svc_live_ok":
 		p.Kind = key.Live
+	case "svc_live_five":
+		p.Kind = key.Live
+		p.Limits = append(p.Limits, plane.Limit{Name: plane.LimitAccountDay, Bucket: "account/1/day", Max: 5, Window: 24 * time.Hour, Daily: true})
 	case "svc_darwin_ok":
 		p.Kind, p.AppID = key.Darwin, ""
 	case "svc_test_narrow":

@@ -260,6 +260,25 @@ func TestWhatIsRecorded(t *testing.T) {
 	}
 }
 
+// What is refused for what it asks costs nothing of the day. One of five suffices, since a refund that comes late has no effect.
+func TestARefusedCallCostsNothingOfTheDay(t *testing.T) {
+	n := start(t, nil)
+	for range 5 {
+		if status, _, _ := ran(t, n, ask("svc_live_five", "", false)); status != 400 {
+			t.Fatal(status)
+		}
+	}
+	if status, _, body := ran(t, n, ask("svc_live_five", "hello", false)); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	for range 5 {
+		if status, _, body := ran(t, n, ask("svc_live_five", "hello", false)); status == 429 && strings.Contains(string(body), "per UTC day") {
+			return
+		}
+	}
+	t.Error("more than five calls of the day")
+}
+
 func TestTheRecordComesBeforeTheLastEvent(t *testing.T) {
 	recorded := make(chan struct{})
 	proceed := make(chan struct{})

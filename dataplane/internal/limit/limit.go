@@ -69,6 +69,17 @@ func (v *Verdict) Refund() bool {
 	return true
 }
 
+// RefundDay gives the call back to its limits per day only, under the same conditions: a call that is refused for what it asks costs
+// nothing of the day, but counts per minute. There is no other refund after it.
+func (v *Verdict) RefundDay() {
+	for i := range v.counted {
+		if v.cells.rules[i].daily {
+			v.limiter.leases.Refund(v.ticket, v.counted[i:i+1])
+		}
+	}
+	v.counted = nil
+}
+
 // Done ends the call: it is not in flight any more. It may be called more than once.
 func (v *Verdict) Done() {
 	if v.limiter != nil {

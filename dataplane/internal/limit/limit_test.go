@@ -76,6 +76,31 @@ func TestTheRefusingLimitIsNamed(t *testing.T) {
 	})
 }
 
+// A call that is refused for what it asks costs a minute's token and none of the day.
+func TestARefundOfTheDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const minute, day = 10, 5
+		l := limit.New(quotatest.New().Node(t, 1))
+		c := l.Cells(principal(1, perMinute(plane.LimitKeyMinute, keyBucket, minute), perDay(day)))
+		for range minute {
+			v, err := l.Admit(t.Context(), c, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.RefundDay()
+			if v.Refund() {
+				t.Error("refunded twice")
+			}
+			v.Done()
+		}
+		_, err := l.Admit(t.Context(), c, time.Now())
+		wantLimited(t, err, "this key may make 10 calls per minute")
+		if n, _, _ := spend(t, l, l.Cells(principal(1, perDay(day)))); n != day {
+			t.Errorf("%d calls of the day are left, want %d", n, day)
+		}
+	})
+}
+
 func TestNodesAreExactTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 50
