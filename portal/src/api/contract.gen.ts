@@ -3232,7 +3232,7 @@ export interface components {
             tokens_per_minute: components["schemas"]["MostLimit"];
             in_flight: components["schemas"]["MostLimit"];
         };
-        /** @description Calls per UTC day, over all live keys and Darwin tokens of the account. */
+        /** @description Calls per UTC day, over all live keys and Darwin tokens of the account. Calls that were refused for what they asked, or failed for a reason of ours, are not among them. */
         DayLimit: {
             limit: number;
             used: number;
