@@ -126,34 +126,40 @@ func TestSegmentsAreShippedInOneBuffer(t *testing.T) {
 	}
 }
 
-// A backlog takes its share of the processors and no more, beyond what keeping up takes. A node without one does not rest.
+// A backlog takes its share of the processors and no more, beyond what keeping up takes. It shrinks beside any load that leaves it its time.
 func TestRest(t *testing.T) {
 	t.Parallel()
-	const cpu = 10 * time.Millisecond
+	const n, work = 1000, 10 * time.Millisecond // records of one upload, and what it takes
 	for name, tt := range map[string]struct {
-		cpu               time.Duration
-		appended, shipped uint64
-		processors        int
-		want              time.Duration
+		cpu        time.Duration
+		rate       uint64 // records appended a second
+		processors int
+		want       time.Duration
 	}{
-		"a backlog alone":          {cpu, 0, 1000, 1, 1990 * time.Millisecond},
-		"on two processors":        {cpu, 0, 1000, 2, 990 * time.Millisecond},
-		"on very many":             {cpu, 0, 1000, 200, 0},
-		"beside calls":             {cpu, 500, 1000, 1, 995 * time.Millisecond},
-		"keeping up":               {cpu, 1000, 1000, 1, 0},
-		"falling behind":           {cpu, 2000, 1000, 1, 0},
-		"an upload that took ages": {time.Second, 0, 1000, 1, shipRestMax},
+		"a backlog alone":          {work, 0, 1, 1990 * time.Millisecond},
+		"on two processors":        {work, 0, 2, 990 * time.Millisecond},
+		"on very many":             {work, 0, 200, 0},
+		"beside calls":             {work, 500, 1, 990 * time.Millisecond},
+		"beside more of them":      {work, 1000, 1, 656667 * time.Microsecond},
+		"beside very many":         {work, 50_000, 1, 9802 * time.Microsecond},
+		"more than it can ship":    {work, 200_000, 1, 0},
+		"an upload that took ages": {time.Second, 0, 1, shipRestMax},
 	} {
-		p := pacer{appended: 7, shipped: 3}
-		if got := p.rest(tt.cpu, 7+tt.appended, 3+tt.shipped, tt.processors).Round(time.Microsecond); got != tt.want {
+		begin := time.Now()
+		p := pacer{at: begin, rested: 990 * time.Millisecond, appended: 7, shipped: 3}
+		got := p.rest(begin.Add(time.Second), tt.cpu, 7+tt.rate, 3+n, tt.processors).Round(time.Microsecond)
+		if got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
+		if appended := float64(tt.rate) * (work + got).Seconds(); got > 0 && appended > n {
+			t.Errorf("%s: %.0f records are appended until the next upload of %d", name, appended, n)
+		}
 	}
-	p := pacer{}
-	if got := p.rest(cpu, 0, 0, 1); got != 0 {
+	p := pacer{at: time.Now()}
+	if got := p.rest(p.at.Add(work), work, 0, 0, 1); got != 0 {
 		t.Errorf("after an upload that failed it rests for %s; waiting is for retries", got)
 	}
-	if got := p.rest(cpu, 0, 1000, 1).Round(time.Microsecond); got != 3980*time.Millisecond {
+	if got := p.rest(p.at.Add(2*work), work, 0, n, 1).Round(time.Microsecond); got != 3980*time.Millisecond {
 		t.Errorf("the one that came through pays for both with %s", got)
 	}
 }

@@ -8,28 +8,31 @@ import (
 
 // pacer keeps the shipping of a backlog from slowing calls down, which the same processors serve. It belongs to one goroutine.
 //
-// What shipping costs beyond keeping up with the records that are appended may take shipPerMille of the time of all
-// processors, busy or not. So a backlog shrinks at every load, and a node that has none does not rest.
+// What shipping costs beyond keeping up with the records that are appended may take shipPerMille of the time of all processors,
+// busy or not. Work that ships n records for c of CPU time is followed by more after T, where c(1 - aT/n) = share T and a is how
+// fast records are appended. In T fewer than n of them are, so a backlog shrinks at every load that leaves the work its time.
 type pacer struct {
-	appended, shipped uint64        // until the newest rest
+	at                time.Time // when the newest rest began
+	rested            time.Duration
+	appended, shipped uint64        // until then
 	spent             time.Duration // CPU time since
 }
 
-// rest says how long to wait after work that took cpu of one processor. appended and shipped are records since the start.
-func (p *pacer) rest(cpu time.Duration, appended, shipped uint64, processors int) time.Duration {
+// rest says how long to wait after work that took cpu of one processor and ended now. appended and shipped are records since the start.
+func (p *pacer) rest(now time.Time, cpu time.Duration, appended, shipped uint64, processors int) time.Duration {
 	p.spent += cpu
-	more, done := appended-p.appended, shipped-p.shipped
+	done := float64(shipped - p.shipped)
 	if done == 0 {
 		return 0
 	}
-	spent := p.spent
-	*p = pacer{appended: appended, shipped: shipped}
-	if more >= done {
-		return 0
-	}
-	extra := float64(spent) * float64(done-more) / float64(done)
+	took := max(now.Sub(p.at), time.Millisecond)
+	rate := float64(appended-p.appended) / took.Seconds()
 	share := min(float64(shipPerMille*processors)/1000, 1)
-	return min(time.Duration(extra*(1-share)/share), shipRestMax)
+	spent := p.spent.Seconds()
+	cycle := time.Duration(spent / (share + spent*rate/done) * float64(time.Second))
+	rest := min(max(cycle-max(took-p.rested, 0), 0), shipRestMax)
+	*p = pacer{at: now, rested: rest, appended: appended, shipped: shipped}
+	return rest
 }
 
 // behind reports whether so much waits to be shipped that it is done at a pace.

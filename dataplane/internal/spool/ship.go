@@ -64,11 +64,11 @@ func (h *shipper) run(ctx context.Context) {
 	defer h.leave()
 	runtime.LockOSThread() // whose time says what shipping costs
 	defer runtime.UnlockOSThread()
-	wait, pace := retryFirst, pacer{}
+	wait, pace := retryFirst, pacer{at: time.Now()}
 	for ctx.Err() == nil {
 		before := threadTime()
 		more, err := h.step(ctx)
-		idle := pace.rest(threadTime()-before, h.s.stats.appended.Load(), h.s.stats.acknowledged.Load(), runtime.GOMAXPROCS(0))
+		idle := pace.rest(time.Now(), threadTime()-before, h.s.stats.appended.Load(), h.s.stats.acknowledged.Load(), runtime.GOMAXPROCS(0))
 		switch {
 		case err != nil && ctx.Err() == nil:
 			if !h.failing {
