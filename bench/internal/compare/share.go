@@ -22,22 +22,25 @@ const ownWork = `modelgate\.internal/(dataplane/internal/(auth|limit|quota|meter
 // shareOf is the line of `go tool pprof -top` that says how much of the whole the focus is.
 var shareOf = regexp.MustCompile(`(?m)^Showing nodes accounting for .*?, ([0-9.]+)% of .* total`)
 
-// addShare adds the row of what authentication, limits and accounting take of the gateway's CPU time under saturation, from its own profile.
+// addShare adds the row of what authentication, limits and accounting take of the CPU time of each of our gateways under saturation,
+// from its own profile.
 func (c *comparison) addShare(ctx context.Context) {
+	row := report.Row{Name: "share", Title: "auth + limits + accounting, of our own CPU", Unit: "%", Bound: report.BoundValue, Must: 15, Aim: 5, Load: report.LoadNow()}
 	for _, t := range c.targets {
 		g, ok := t.(*gateway)
 		if !ok {
 			continue
 		}
-		row := report.Row{Name: "share", Title: "auth + limits + accounting, of our own CPU", Unit: "%", Bound: report.BoundValue, Must: 15, Aim: 5, Load: report.LoadNow()}
-		cell := report.Cell{Target: Gateway}
+		cell := report.Cell{Target: g.label}
 		if share, err := c.share(ctx, g); err != nil {
 			cell.Note = err.Error()
 		} else {
 			cell.Values = []float64{share}
 		}
-		c.say("%-14s %-8s %v%s", "share", Gateway, cell.Values, cell.Note)
+		c.say("%-14s %-8s %v%s", "share", g.label, cell.Values, cell.Note)
 		row.Cells = append(row.Cells, cell)
+	}
+	if row.Cells != nil {
 		c.report.Rows = append(c.report.Rows, row)
 	}
 }
