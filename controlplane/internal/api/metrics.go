@@ -14,6 +14,9 @@ import (
 //go:embed embed/metrics.js
 var metricsJS string
 
+// OpenPath is what the paths begin with that pages of any origin may call.
+const OpenPath = "/api/developer/"
+
 // imagePolicy lets an image that is opened by itself load and run nothing.
 const imagePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -23,11 +26,9 @@ type metricsQuery struct {
 }
 
 // open makes a handler of one that anybody may call from any page, as fast as the pace lets their network. There is
-// nothing to steal: no credential is taken and nothing private is answered.
+// nothing to steal: no credential is taken and nothing private is answered. The server opens all below [OpenPath] to pages.
 func (a *API) open(pace *counter.Pace, h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 		if err := pace.Take(account.Network(remote(r))); err != nil {
 			return err
 		}

@@ -57,6 +57,9 @@ func (s *server) serve(w *answer, r *http.Request, l *line) {
 			}
 		}
 	}()
+	if openToPages(w, r) {
+		return
+	}
 	h, pattern := s.mux.Handler(r)
 	if pattern != "" {
 		s.mux.ServeHTTP(w, r)

@@ -204,4 +204,5 @@ func (g *Gateway) Refuse(ctx *fasthttp.RequestCtx, err *apierr.Error) {
 	x.ID = newRequestID(x.Started)
 	x.Config = g.o.Current()
 	x.refuse(err)
+	allowOrigin(&ctx.Response.Header) // whether a page asked was perhaps not read
 }

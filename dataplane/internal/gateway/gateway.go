@@ -108,14 +108,15 @@ func (g *Gateway) serve(ctx *fasthttp.RequestCtx, host Host) {
 	x.ID = requestID(ctx, x.Started)
 	x.Config = g.o.Current()
 	op, err := g.tables[host].find(ctx.Method(), ctx.Path())
-	if err != nil {
+	switch {
+	case err != nil && asksForPage(ctx):
+		x.preflight("")
+		return
+	case err != nil:
 		x.refuse(g.elsewhere(host, err, ctx))
 		return
-	}
-	if op.preflight {
-		preflight(ctx, op)
-		x.finish(fasthttp.StatusNoContent, &call.Outcome{End: plane.EndDone})
-		x.headers()
+	case op.preflight:
+		x.preflight(op.allow)
 		return
 	}
 	x.op, x.Endpoint, x.Param = op, op.ID, op.paramOf(ctx.Path())

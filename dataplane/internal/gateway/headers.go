@@ -34,7 +34,7 @@ func (x *exchange) headers() {
 		}
 		h.SetCanonical(timingName, appendTiming(b, until.Sub(x.Started)-x.Facts.Waited))
 	}
-	if len(x.ctx.Request.Header.Peek("Origin")) > 0 {
+	if x.op != nil && x.op.open || len(x.ctx.Request.Header.PeekBytes(originName)) > 0 {
 		allowOrigin(h)
 	}
 }
@@ -83,26 +83,6 @@ func appendTiming(b []byte, own time.Duration) []byte {
 	return strconv.AppendFloat(b, max(own, 0).Seconds()*1000, 'f', 3, 64)
 }
 
-// allowOrigin opens the gateway to pages of any origin. Credentials of the browser play no part: keys are sent explicitly.
-func allowOrigin(h *fasthttp.ResponseHeader) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Config-Version, X-Modelgate-Backend, X-Limit-Mode, "+
-		"RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Server-Timing, Idempotency-Replayed")
-}
-
-// preflight answers OPTIONS.
-func preflight(ctx *fasthttp.RequestCtx, op *operation) {
-	ctx.SetStatusCode(fasthttp.StatusNoContent)
-	h := &ctx.Response.Header
-	h.Set("Allow", op.allow)
-	if len(ctx.Request.Header.Peek("Origin")) == 0 {
-		return
-	}
-	h.Set("Access-Control-Allow-Methods", op.allow)
-	h.Set("Access-Control-Allow-Headers", "Authorization, X-API-Key, Content-Type, X-Request-Id, X-Dry-Run, Idempotency-Key")
-	h.Set("Access-Control-Max-Age", strconv.Itoa(int(preflightAge.Seconds())))
-}
-
 var errScheme = apierr.New(apierr.Unauthorized, `The Authorization header must have the form "Bearer <key>".`)
 
 var errTwoCredentials = apierr.New(apierr.Unauthorized, "Send one Authorization header. Which of several counts, proxies would not agree on.")
@@ -132,6 +112,7 @@ var (
 	authorizationName = []byte("Authorization")
 	apiKeyName        = []byte("X-Api-Key")
 	dryRunName        = []byte("X-Dry-Run")
+	originName        = []byte("Origin")
 	requestIDName     = []byte("X-Request-Id")
 	configVersionName = []byte("X-Config-Version")
 	backendName       = []byte("X-Modelgate-Backend")

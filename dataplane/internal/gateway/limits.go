@@ -9,7 +9,6 @@ const (
 	bodyBytesMaxImage = 12 << 20 // of operations that take an image
 	bodyBytesMaxOpen  = 32 << 10 // of operations for callers without a key
 
-	preflightAge  = 10 * time.Minute // how long a browser may remember a preflight
-	meterRetry    = 5 * time.Second  // Retry-After while usage cannot be recorded
-	drainingRetry = time.Second      // Retry-After of calls that the node gave up: another node answers
+	meterRetry    = 5 * time.Second // Retry-After while usage cannot be recorded
+	drainingRetry = time.Second     // Retry-After of calls that the node gave up: another node answers
 )

@@ -81,5 +81,6 @@ func (a *acceptor) refuse(c net.Conn) {
 	const body = `{"detail":"Too many connections. Try again."}`
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"+
+		"Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: Retry-After\r\n"+
 		"Retry-After: %d\r\nContent-Length: %d\r\n\r\n%s", int(overloadRetry.Seconds()), len(body), body)
 }

@@ -298,7 +298,7 @@ func TestConnectionsOverTheBoundAreRefused(t *testing.T) {
 	defer conn.Close()
 	must(t, conn.SetDeadline(time.Now().Add(hang)))
 	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 503 ") {
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 503 ") || !strings.Contains(string(answer), "\r\nAccess-Control-Allow-Origin: *\r\n") {
 		t.Errorf("got %q, %v", answer, err)
 	}
 }
