@@ -52,7 +52,7 @@ func Query(values url.Values, dst any) error {
 			tree[name] = v[len(v)-1]
 		}
 	}
-	b := binder{}
+	b := binder{query: true}
 	b.object(tree, []any{"query"}, reflect.ValueOf(dst).Elem())
 	for i := range b.items { // a query string has no enclosing object to show
 		if b.items[i].Type == "missing" {
@@ -86,7 +86,10 @@ func parse(body []byte) (any, *apierr.Item) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, invalidJSON(d.InputOffset(), "extra data after the value")
 	}
-	return tree, nil
+	if readable(tree) {
+		return tree, nil
+	}
+	return nil, unreadable(tree, []any{"body"})
 }
 
 func invalidJSON(at int64, text string) *apierr.Item {
@@ -96,7 +99,10 @@ func invalidJSON(at int64, text string) *apierr.Item {
 	}
 }
 
-type binder struct{ items []apierr.Item }
+type binder struct {
+	items []apierr.Item
+	query bool // values are text: numbers and booleans are read out of it
+}
 
 func (b *binder) err() error {
 	if len(b.items) == 0 {

@@ -12,6 +12,7 @@ type rule struct {
 	required, secret bool
 	min, max         *float64
 	enum             []string
+	types            []string // of JSON, for a field that takes several
 	def              *string
 }
 
@@ -32,6 +33,8 @@ func parseRule(sf reflect.StructField) rule {
 			r.max = number(sf, arg)
 		case "enum":
 			r.enum = strings.Split(arg, "|")
+		case "types":
+			r.types = strings.Split(arg, "|")
 		case "default":
 			r.def = &arg
 		default:

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -53,6 +54,10 @@ func (b *binder) value(v any, loc []any, dst reflect.Value, r rule) {
 	case reflect.Struct:
 		b.object(v, loc, dst)
 	case reflect.Interface:
+		if r.types != nil && !slices.Contains(r.types, typeOf(v)) {
+			b.add("value_error", loc, "Value error, expected "+strings.Join(r.types, " or "), v, map[string]any{"error": "a value of type " + typeOf(v)})
+			return
+		}
 		if v != nil {
 			dst.Set(reflect.ValueOf(v))
 		}
@@ -86,12 +91,10 @@ func (b *binder) boolean(v any, loc []any, dst reflect.Value) {
 	case bool:
 		dst.SetBool(v)
 		return
-	case json.Number:
-		if v == "0" || v == "1" || v == "0.0" || v == "1.0" {
-			dst.SetBool(v[0] == '1')
-			return
-		}
 	case string:
+		if !b.query {
+			break
+		}
 		switch strings.ToLower(v) {
 		case "true", "t", "1", "yes", "y", "on":
 			dst.SetBool(true)
@@ -100,42 +103,46 @@ func (b *binder) boolean(v any, loc []any, dst reflect.Value) {
 			dst.SetBool(false)
 			return
 		}
-	default:
-		b.add("bool_type", loc, "Input should be a valid boolean", v, nil)
+		b.add("bool_parsing", loc, "Input should be a valid boolean, unable to interpret input", v, nil)
 		return
 	}
-	b.add("bool_parsing", loc, "Input should be a valid boolean, unable to interpret input", v, nil)
+	b.add("bool_type", loc, "Input should be a valid boolean", v, nil)
 }
 
 func (b *binder) integer(v any, loc []any, dst reflect.Value, r rule) {
-	var n int64
-	switch v := v.(type) {
-	case bool:
-		if v {
-			n = 1
-		}
-	case json.Number:
-		var typ, msg string
-		if n, typ, msg = wholeNumber(v.String()); typ != "" {
-			b.add(typ, loc, msg, v, nil)
-			return
-		}
-	case string:
-		var typ string
-		if n, typ, _ = wholeNumber(strings.TrimSpace(v)); typ != "" {
-			b.add("int_parsing", loc, "Input should be a valid integer, unable to parse string as an integer", v, nil)
-			return
-		}
-	default:
+	text, ok := b.number(v)
+	if !ok {
 		b.add("int_type", loc, "Input should be a valid integer", v, nil)
+		return
+	}
+	n, typ, msg := wholeNumber(text)
+	if typ != "" && b.query {
+		typ, msg = "int_parsing", "Input should be a valid integer, unable to parse string as an integer"
+	}
+	if typ != "" {
+		b.add(typ, loc, msg, v, nil)
 		return
 	}
 	b.bounds(float64(n), v, loc, r)
 	dst.SetInt(n)
 }
 
+// number returns the text of a number.
+func (b *binder) number(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return v.String(), true
+	case string:
+		return strings.TrimSpace(v), b.query
+	}
+	return "", false
+}
+
 // wholeNumber reads an integer that may be written with a fraction of zeros or an exponent.
 func wholeNumber(s string) (n int64, typ, msg string) {
+	if whole, fraction, ok := strings.Cut(s, "."); ok && strings.Trim(fraction, "0") == "" {
+		s = whole
+	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, "", ""
 	}
@@ -152,34 +159,22 @@ func wholeNumber(s string) (n int64, typ, msg string) {
 }
 
 func (b *binder) float(v any, loc []any, dst reflect.Value, r rule) {
-	var n float64
-	switch v := v.(type) {
-	case bool:
-		if v {
-			n = 1
-		}
-	case json.Number, string:
-		f, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(v)), 64)
-		switch {
-		case err != nil && reflect.TypeOf(v).Kind() == reflect.String && !isNumber(v):
-			b.add("float_parsing", loc, "Input should be a valid number, unable to parse string as a number", v, nil)
-			return
-		case err != nil || math.IsInf(f, 0) || math.IsNaN(f):
-			b.add("finite_number", loc, "Input should be a finite number", v, nil)
-			return
-		}
-		n = f
-	default:
+	text, ok := b.number(v)
+	if !ok {
 		b.add("float_type", loc, "Input should be a valid number", v, nil)
+		return
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		b.add("float_parsing", loc, "Input should be a valid number, unable to parse string as a number", v, nil)
+		return
+	case err != nil || math.IsInf(n, 0) || math.IsNaN(n):
+		b.add("finite_number", loc, "Input should be a finite number", v, nil)
 		return
 	}
 	b.bounds(n, v, loc, r)
 	dst.SetFloat(n)
-}
-
-func isNumber(v any) bool {
-	_, ok := v.(json.Number)
-	return ok
 }
 
 func (b *binder) bounds(n float64, v any, loc []any, r rule) {

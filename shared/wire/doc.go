@@ -7,6 +7,7 @@
 //	required        the property must be present and not null
 //	min=N max=N     length of a string in characters or of an array in items; value of a number
 //	enum=a|b|c      allowed values, of a string or of the items of an array of strings
+//	types=a|b       JSON types of a value that may have one of several (null, boolean, number, string, array, object)
 //	default=V       value when absent (strings, numbers, booleans)
 //	secret          never echoed as the input of a violation
 //

@@ -9,6 +9,15 @@ import (
 	"modelgate.internal/shared/plane"
 )
 
+// predictBody is what the members of every form have to be, also of the form that the body does not have.
+type predictBody struct {
+	Family       string `json:"family"`
+	Task         string `json:"task"`
+	Action       string `json:"action"`
+	AudioBase64  string `json:"audio_base64"`
+	SpeakerLabel string `json:"speaker_label"`
+}
+
 // taskForm is the body of POST /api/v1/predict that names a task.
 type taskForm struct {
 	Family    string `json:"family" bind:"required,min=1"`
@@ -25,7 +34,7 @@ type speakerForm struct {
 
 // Predict answers POST /api/v1/predict. A body with family or task, or without a recording, is taken for one that names a task.
 func (a *API) Predict(c *call.Call) (call.Answer, error) {
-	body, err := read(c, &struct{}{})
+	body, err := read(c, &predictBody{})
 	if err != nil {
 		return call.Answer{}, err
 	}

@@ -18,18 +18,20 @@ type Request struct {
 
 // known are the members with bounds that hold whatever the model. Others are judged by the model server.
 type known struct {
-	Model     string    `json:"model" bind:"required,min=1"`
-	Messages  []message `json:"messages" bind:"required,min=1,max=1000"`
-	Stream    *bool     `json:"stream"`
-	Options   *options  `json:"stream_options"`
-	N         *int64    `json:"n" bind:"min=1,max=1"` // several answers would be several calls
-	Tools     []tool    `json:"tools" bind:"max=128"`
-	Functions []any     `json:"functions" bind:"max=128"`
+	Model     string           `json:"model" bind:"required,min=1"`
+	Messages  []message        `json:"messages" bind:"required,min=1,max=1000"`
+	Stream    *bool            `json:"stream"`
+	Options   *options         `json:"stream_options"`
+	N         *int64           `json:"n" bind:"min=1,max=1"` // several answers would be several calls
+	Tools     []tool           `json:"tools" bind:"max=128"`
+	Functions []map[string]any `json:"functions" bind:"max=128"`
 
 	Temperature         *float64 `json:"temperature" bind:"min=0,max=2"`
 	TopP                *float64 `json:"top_p" bind:"min=0,max=1"`
 	MaxTokens           *int64   `json:"max_tokens" bind:"min=1,max=1000000"`
 	MaxCompletionTokens *int64   `json:"max_completion_tokens" bind:"min=1,max=1000000"`
+
+	typed
 }
 
 // bound is how many tokens the answer may have, 0 if the request does not say.
@@ -53,7 +55,8 @@ type options struct {
 }
 
 type tool struct {
-	Type string `json:"type" bind:"required,enum=function"`
+	Type     string         `json:"type" bind:"required,enum=function"`
+	Function map[string]any `json:"function"`
 }
 
 // passedOn are the members that a model server is sent, in the order in which it is.
@@ -69,6 +72,9 @@ func passedOn() []string {
 func Parse(body []byte) (*Request, error) {
 	var k known
 	if err := bind.JSON(body, &k); err != nil {
+		return nil, err
+	}
+	if err := k.checkStop(); err != nil {
 		return nil, err
 	}
 	length, err := checkMessages(k.Messages)

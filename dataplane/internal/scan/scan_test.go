@@ -53,7 +53,7 @@ func TestTheFastReaderLeavesTheUnusual(t *testing.T) {
 
 func TestTheSlowReaderGivesTheSameForm(t *testing.T) {
 	var r Request
-	if err := Parse([]byte(`{"prompt":"\ud800<","extra":{},"max_tokens":"5","temperature":1e-7,"messages":[{"role":"user","content":"é","x":1}]}`), &r); err != nil {
+	if err := Parse([]byte(`{"prompt":"\ud800<","extra":{},"max_tokens":5.0,"temperature":1e-7,"messages":[{"role":"user","content":"é","x":1}]}`), &r); err != nil {
 		t.Fatal(err)
 	}
 	if string(r.Chat.Prompt) != `"�<"` || string(r.Model) != "Darwin" || r.Chat.MaxTokens != 5 ||

@@ -2616,9 +2616,11 @@ export interface components {
             msg: string;
             /**
              * @description Kind of violation, named as pydantic v2 names it: missing, json_invalid, string_type,
-             *     string_too_short, string_too_long, int_type, int_parsing, int_from_float, float_type,
+             *     string_too_short, string_too_long, int_type, int_parsing, int_from_float, float_type, finite_number,
              *     bool_type, bool_parsing, list_type, too_long, dict_type, literal_error, greater_than_equal,
-             *     less_than_equal, datetime_parsing, value_error and so on.
+             *     less_than_equal, datetime_parsing, value_error and so on. A value has the JSON type of its schema: text is no
+             *     number, a number no boolean, a boolean no number. 5.0 is an integer. A number that 64 bits cannot hold (1e400)
+             *     is refused wherever it stands.
              */
             type: string;
             /** @description The value, shortened when it is long and hidden when it is a secret. */
