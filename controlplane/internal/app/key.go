@@ -246,7 +246,7 @@ func (s *Apps) create(ctx context.Context, k Key, once *Once) (NewKey, error) {
 // newKey is what was made, with its value: the one just minted, or the one of the request that this one repeats.
 func (s *Apps) newKey(made Made, minted Secret, value string) (NewKey, error) {
 	if !bytes.Equal(made.Secret.Hash, minted.Hash) {
-		plain, err := s.Vault.Open(made.Secret.Sealed, SealContext(made.Key.DeveloperID, made.Key.ID, made.Secret.Hash))
+		plain, err := s.Vault.Open(made.Secret.Sealed, SealContext(made.Key.account(), made.Key.ID, made.Secret.Hash))
 		if err != nil {
 			return NewKey{}, fmt.Errorf("repeat an answer: %w", err)
 		}

@@ -24,9 +24,13 @@ func (s *Store) making(ctx context.Context, name, developerID string, once *app.
 				made, err = fn(tx)
 				return err
 			}
-			made, err = madeOnce(ctx, tx, developerID, once, now)
-			if !errors.Is(err, pgx.ErrNoRows) {
+			before, err := madeOnce(ctx, tx, developerID, once, now)
+			if err != nil {
 				return err
+			}
+			if before != nil {
+				made = *before
+				return nil
 			}
 			if made, err = fn(tx); err != nil {
 				return err
@@ -45,6 +49,7 @@ func (s *Store) making(ctx context.Context, name, developerID string, once *app.
 type keyRequestRow struct {
 	RequestHash   []byte
 	KeyID         string
+	AppID         string // empty for a Darwin token
 	ValueHash     []byte
 	Version       int64
 	PreviousUntil *time.Time
@@ -56,24 +61,28 @@ type keyRequestRow struct {
 	MadeAt        time.Time
 }
 
-// madeOnce returns what was made under the once before; without any the error is pgx.ErrNoRows.
-func madeOnce(ctx context.Context, tx pgx.Tx, developerID string, once *app.Once, now time.Time) (app.Made, error) {
+// madeOnce returns what was made under the once before, nil if nothing was. Whoever asks needs the right to the key that the first
+// request needed: it may have been taken away since.
+func madeOnce(ctx context.Context, tx pgx.Tx, developerID string, once *app.Once, now time.Time) (*app.Made, error) {
 	row, err := one[keyRequestRow](ctx, tx, selectKeyRequest, developerID, once.Hash[:], now.Add(-app.OnceFor))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // the first request under this key
+	}
 	if err != nil {
-		return app.Made{}, fmt.Errorf("load an idempotent request: %w", err)
+		return nil, fmt.Errorf("load an idempotent request: %w", err)
 	}
 	if !bytes.Equal(row.RequestHash, once.Request[:]) {
-		return app.Made{}, app.ErrOnceOther
+		return nil, app.ErrOnceOther
 	}
 	if row.State != "active" || len(row.Ciphertext) == 0 {
-		return app.Made{}, app.ErrOnceGone
+		return nil, app.ErrOnceGone
 	}
-	k, err := one[app.Key](ctx, tx, selectKeyByID, row.KeyID, developerID)
+	k, err := loadKey(ctx, tx, developerID, row.AppID, row.KeyID)
 	if err != nil {
-		return app.Made{}, fmt.Errorf("load the key of an idempotent request: %w", err)
+		return nil, fmt.Errorf("load the key of an idempotent request: %w", err)
 	}
 	k.PreviousUntil = row.PreviousUntil
-	return app.Made{
+	return &app.Made{
 		Key: k,
 		Secret: app.Secret{
 			Hash: row.ValueHash, Hint: k.Hint, CreatedAt: row.MadeAt,

@@ -3,13 +3,12 @@ package store
 //nolint:gosec // SQL about secrets, no secrets
 const (
 	selectKeyRequest = `
-		SELECT r.request_hash, r.key_id, r.value_hash, r.version, r.previous_until, s.state, s.kek_id, s.sealed_key, s.nonce,
+		SELECT r.request_hash, r.key_id, COALESCE(k.app_id::TEXT, '') AS app_id, r.value_hash, r.version, r.previous_until, s.state, s.kek_id, s.sealed_key, s.nonce,
 			s.ciphertext, s.created_at AS made_at
 		FROM key_requests AS r
 		JOIN api_key_secrets AS s ON s.hash = r.value_hash
+		JOIN api_keys AS k ON k.id = r.key_id
 		WHERE r.developer_id = $1 AND r.idempotency_hash = $2 AND r.created_at > $3`
-
-	selectKeyByID = `SELECT ` + keyColumns + ` FROM api_keys WHERE id = $1 AND developer_id = $2`
 
 	countKeyRequests = `SELECT count(*) FROM key_requests WHERE developer_id = $1`
 
@@ -42,7 +41,6 @@ const (
 func onceStatements() map[string]string {
 	return map[string]string{
 		"selectKeyRequest":          selectKeyRequest,
-		"selectKeyByID":             selectKeyByID,
 		"countKeyRequests":          countKeyRequests,
 		"insertKeyRequest":          insertKeyRequest,
 		"deleteOldKeyRequestsOf":    deleteOldKeyRequestsOf,
