@@ -57,7 +57,7 @@ type Retry struct {
 
 // Breaker takes an upstream out of use when it keeps failing.
 type Breaker struct {
-	Failures     int   `json:"failures,omitempty"`        // in a row that open it; 0 means 5, -1 turns the breaker off
+	Failures     int   `json:"failures,omitempty"`        // in a row that open it, for those who failed or for all; 0 means 5, -1 turns the breaker off
 	WindowMS     int64 `json:"window_ms,omitempty"`       // milliseconds in which they must fall; 0 means 10,000
 	BackOffMS    int64 `json:"back_off_ms,omitempty"`     // milliseconds until the first probe, doubled by each failed one; 0 means 1,000
 	BackOffMaxMS int64 `json:"back_off_max_ms,omitempty"` // milliseconds the doubling stops at; 0 means 30,000

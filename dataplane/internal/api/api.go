@@ -36,10 +36,12 @@ type Options struct {
 
 // Pool is what serves a model. It chooses among servers, tries again where that is right and says who answered.
 type Pool interface {
-	Do(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) error) error
-	DoStream(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error)
-	AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error)
-	OpenWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (call.Stream, error)
+	Do(ctx context.Context, from pool.From, f *pool.Facts, ask func(ctx context.Context, id string) error) error
+	DoStream(
+		ctx context.Context, from pool.From, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error),
+	) (call.Stream, error)
+	AskWith(ctx context.Context, from pool.From, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error)
+	OpenWith(ctx context.Context, from pool.From, c *upstream.Chat, f *pool.Facts) (call.Stream, error)
 }
 
 // API holds the handlers.
@@ -73,11 +75,11 @@ func (a *API) ask(c *call.Call, target route.Target, chat *upstream.Chat, stream
 	var facts pool.Facts
 	asked := a.o.Now()
 	if stream {
-		s, err := servers.OpenWith(c.Ctx, chat, &facts)
+		s, err := servers.OpenWith(c.Ctx, from(c), chat, &facts)
 		a.asked(c, &facts, asked)
 		return call.Answer{Stream: s}, err
 	}
-	whole, err := servers.AskWith(c.Ctx, chat, &facts)
+	whole, err := servers.AskWith(c.Ctx, from(c), chat, &facts)
 	a.asked(c, &facts, asked)
 	if err != nil {
 		return call.Answer{}, err
@@ -99,7 +101,7 @@ func (a *API) askWhole(c *call.Call, target route.Target, chat *upstream.Chat) (
 	}
 	var facts pool.Facts
 	asked := a.o.Now()
-	whole, err := servers.AskWith(c.Ctx, chat, &facts)
+	whole, err := servers.AskWith(c.Ctx, from(c), chat, &facts)
 	a.asked(c, &facts, asked)
 	return whole, err
 }
@@ -113,6 +115,15 @@ func (a *API) asked(c *call.Call, f *pool.Facts, began time.Time) {
 	c.Facts.Waited += a.o.Now().Sub(began)
 	c.Facts.Upstream = f.Upstream
 	c.Facts.Attempts += f.Attempts
+}
+
+// from tells a pool whose failures are whose.
+func from(c *call.Call) pool.From {
+	f := pool.From{Body: c.Body}
+	if c.Caller != nil {
+		f.Account = c.Caller.Account()
+	}
+	return f
 }
 
 // note keeps what is known of a target, also of one that refuses.

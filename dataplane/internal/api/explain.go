@@ -25,7 +25,7 @@ func (a *API) explain(c *call.Call, target route.Target, stream bool) error {
 		r.Members = append(r.Members, wire.DryRunMember{
 			Upstream: m.Upstream, State: string(m.State), InFlight: int64(m.InFlight), BackSeconds: int64(m.Back.Round(time.Second) / time.Second),
 		})
-		if m.State == pool.StateOpen {
+		if m.State == pool.StateOpen && !m.Partly {
 			open++
 			if soonest == 0 || m.Back < soonest {
 				soonest = m.Back

@@ -44,8 +44,9 @@ func (r *report) open() error {
 	}
 	ctx, stop := context.WithCancel(r.c.Ctx)
 	r.stop, r.coming, r.asked = stop, make(chan found, 1), r.a.o.Now()
+	whose := from(r.c)
 	list := research.Searches(r.req.Query, r.kind, r.req.Language)
-	go func() { r.coming <- r.a.searches(ctx, searching, list) }()
+	go func() { r.coming <- r.a.searches(ctx, searching, whose, list) }()
 	select {
 	case f := <-r.coming:
 		return r.begin(f)
@@ -88,7 +89,7 @@ func (r *report) begin(f found) error {
 		return err
 	}
 	asked := r.a.o.Now()
-	r.inner, err = writing.OpenWith(r.c.Ctx, chat, &r.facts)
+	r.inner, err = writing.OpenWith(r.c.Ctx, from(r.c), chat, &r.facts)
 	r.a.asked(r.c, &r.facts, asked)
 	return err
 }

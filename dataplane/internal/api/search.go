@@ -57,14 +57,14 @@ type found struct {
 }
 
 // searches asks the search server everything that is to be asked about a question, at the same time.
-func (a *API) searches(ctx context.Context, servers Pool, list []upstream.Search) found {
+func (a *API) searches(ctx context.Context, servers Pool, whose pool.From, list []upstream.Search) found {
 	all := found{results: make([][]upstream.Found, len(list))}
 	facts, errs := make([]pool.Facts, len(list)), make([]error, len(list))
 	var wait sync.WaitGroup
 	for i := range list {
 		wait.Go(func() {
 			errs[i] = recovered(func() error {
-				return servers.Do(ctx, &facts[i], func(ctx context.Context, id string) error {
+				return servers.Do(ctx, whose, &facts[i], func(ctx context.Context, id string) error {
 					s, err := a.o.Service(id)
 					if err != nil {
 						return pool.Unusable(err)

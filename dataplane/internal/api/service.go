@@ -21,7 +21,7 @@ func (a *API) serve(c *call.Call, target route.Target, ask func(ctx context.Cont
 	}
 	var facts pool.Facts
 	asked := a.o.Now()
-	err = servers.Do(c.Ctx, &facts, func(ctx context.Context, id string) error {
+	err = servers.Do(c.Ctx, from(c), &facts, func(ctx context.Context, id string) error {
 		s, err := a.o.Service(id)
 		if err != nil {
 			return pool.Unusable(err)
@@ -48,7 +48,7 @@ func (a *API) serveStream(
 	}
 	var facts pool.Facts
 	asked := a.o.Now()
-	s, err := servers.DoStream(c.Ctx, &facts, func(ctx context.Context, id string) (call.Stream, error) {
+	s, err := servers.DoStream(c.Ctx, from(c), &facts, func(ctx context.Context, id string) (call.Stream, error) {
 		s, err := a.o.Service(id)
 		if err != nil {
 			return nil, pool.Unusable(err)

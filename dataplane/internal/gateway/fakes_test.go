@@ -223,23 +223,23 @@ type alone struct {
 	id string
 }
 
-func (a alone) AskWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error) {
+func (a alone) AskWith(ctx context.Context, _ pool.From, c *upstream.Chat, f *pool.Facts) (upstream.Whole, error) {
 	f.Attempts = 1
 	return a.Ask(ctx, c)
 }
 
-func (a alone) OpenWith(ctx context.Context, c *upstream.Chat, f *pool.Facts) (call.Stream, error) {
+func (a alone) OpenWith(ctx context.Context, _ pool.From, c *upstream.Chat, f *pool.Facts) (call.Stream, error) {
 	f.Attempts = 1
 	return a.Open(ctx, c)
 }
 
-func (a alone) Do(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) error) error {
+func (a alone) Do(ctx context.Context, _ pool.From, f *pool.Facts, ask func(ctx context.Context, id string) error) error {
 	f.Attempts = 1
 	return ask(ctx, a.id)
 }
 
 func (a alone) DoStream(
-	ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error),
+	ctx context.Context, _ pool.From, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error),
 ) (call.Stream, error) {
 	f.Attempts = 1
 	return ask(ctx, a.id)

@@ -173,12 +173,12 @@ type only struct {
 	id string
 }
 
-func (o only) Do(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) error) error {
+func (o only) Do(ctx context.Context, _ pool.From, f *pool.Facts, ask func(ctx context.Context, id string) error) error {
 	f.Upstream, f.Attempts = o.id, 1
 	return ask(ctx, o.id)
 }
 
-func (o only) DoStream(ctx context.Context, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error) {
+func (o only) DoStream(ctx context.Context, _ pool.From, f *pool.Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error) {
 	f.Upstream, f.Attempts = o.id, 1
 	return ask(ctx, o.id)
 }

@@ -46,7 +46,7 @@ func TestAskDoesNotAllocate(t *testing.T) {
 	for _, policy := range []string{plane.PolicyRoundRobin, plane.PolicyLeastInFlight, plane.PolicyP2CEWMA} {
 		p := instants(policy, 4)
 		var facts pool.Facts
-		if n := testing.AllocsPerRun(1000, func() { _, _ = p.AskWith(t.Context(), nil, &facts) }); n > 0 {
+		if n := testing.AllocsPerRun(1000, func() { _, _ = p.AskWith(t.Context(), pool.From{}, nil, &facts) }); n > 0 {
 			t.Errorf("%s: %v allocations for each call", policy, n)
 		}
 	}
@@ -77,7 +77,7 @@ func BenchmarkAsk(b *testing.B) {
 				b.ReportAllocs()
 				done := onCPU(b)
 				for b.Loop() {
-					_, _ = p.AskWith(ctx, nil, &facts)
+					_, _ = p.AskWith(ctx, pool.From{}, nil, &facts)
 				}
 				done()
 			})
@@ -107,7 +107,7 @@ func BenchmarkAskParallel(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		var facts pool.Facts
 		for pb.Next() {
-			_, _ = p.AskWith(b.Context(), nil, &facts)
+			_, _ = p.AskWith(b.Context(), pool.From{}, nil, &facts)
 		}
 	})
 }

@@ -24,6 +24,7 @@ var (
 type grant struct {
 	m     *member
 	p     *Pool
+	from  From
 	era   uint64
 	probe bool
 	panic bool // its health checks fail
@@ -48,7 +49,7 @@ func (p *Pool) look(t *terms, tr *tries, now time.Duration) verdict {
 		return verdict{err: ErrBusy, as: plane.FailBusy, wait: true}
 	}
 	if len(p.seats) == 1 { // the usual pool, in its usual state
-		if st, _ := p.seats[0].m.stands(now); st == ready {
+		if st, _ := p.seats[0].m.stands(now, &tr.from); st == ready && !tr.settled(p.seats[0].m) {
 			return verdict{seat: p.seats[0]}
 		}
 	}
@@ -63,6 +64,8 @@ func (p *Pool) look(t *terms, tr *tries, now time.Duration) verdict {
 		return verdict{seat: sv.due}
 	case len(p.usable[tried]) > 0:
 		return verdict{seat: t.policy.choose(p.usable[tried], d)}
+	case sv.news != nil:
+		return verdict{seat: sv.news}
 	}
 	v := p.obstacle(&sv)
 	soon := sv.counts[full] > 0 || sv.counts[resting] > 0 && v.wake-now <= t.maxWait
@@ -85,6 +88,7 @@ type survey struct {
 	counts [standings]int
 	wakes  [standings]time.Duration // the earliest
 	due    *seat                    // for a probe
+	news   *seat                    // for an opinion
 }
 
 func (p *Pool) survey(tr *tries, now time.Duration) (sv survey) {
@@ -92,18 +96,21 @@ func (p *Pool) survey(tr *tries, now time.Duration) (sv survey) {
 		p.usable[i] = p.usable[i][:0]
 	}
 	for _, x := range p.seats {
-		st, wake := x.m.stands(now)
+		st, wake := x.m.stands(now, &tr.from)
 		sv.counts[st]++
 		if wake > 0 && (sv.wakes[st] == 0 || wake < sv.wakes[st]) {
 			sv.wakes[st] = wake
 		}
 		switch {
+		case st == ready && tr.settled(x.m):
 		case st == ready && !tr.have(x.m):
 			p.usable[fresh] = append(p.usable[fresh], x)
 		case st == ready:
 			p.usable[tried] = append(p.usable[tried], x)
 		case st == probe && sv.due == nil:
 			sv.due = x
+		case st == opinion && sv.news == nil:
+			sv.news = x
 		case st == ailing && !x.m.full() && now >= x.m.rest:
 			p.usable[lastResort] = append(p.usable[lastResort], x)
 		}
@@ -127,7 +134,7 @@ func (p *Pool) obstacle(sv *survey) verdict {
 	}
 	v := verdict{err: ErrBroken, as: plane.FailServerError, wake: sv.wakes[broken]}
 	for _, x := range p.seats {
-		if x.m.tripped && x.m.until == v.wake {
+		if x.m.scope != closed && x.m.until == v.wake {
 			v.as = x.m.blame
 		}
 	}
@@ -143,6 +150,8 @@ func (p *Pool) prospects(t *terms, tr *tries, now time.Duration) (possible, else
 		return true, true
 	case len(p.usable[tried]) > 0:
 		return true, false
+	case sv.news != nil:
+		return true, true
 	case sv.counts[full] > 0:
 		return true, true
 	case sv.counts[resting] > 0 && sv.wakes[resting]-now <= t.maxWait:
@@ -152,13 +161,13 @@ func (p *Pool) prospects(t *terms, tr *tries, now time.Duration) (possible, else
 }
 
 // take gives out a slot of the member. The lock of the Set must be held.
-func (p *Pool) take(x *seat, now time.Duration) grant {
+func (p *Pool) take(x *seat, now time.Duration, f *From) grant {
 	m := x.m
-	g := grant{m: m, p: p, era: m.era, probe: m.tripped, panic: m.down, at: now}
+	g := grant{m: m, p: p, from: *f, era: m.era, probe: m.scope != closed && m.against(f), panic: m.down, at: now}
 	m.inFlight++
 	p.inFlight++
 	if g.probe {
-		m.ask(now)
+		m.ask(now, f)
 		p.set.show(m, now)
 	}
 	return g

@@ -113,6 +113,32 @@ func onlyElsewhere(class plane.FailureClass) bool {
 	return class == plane.FailBusy || class == plane.FailRefused
 }
 
+// said reports whether the server answered with an error of its own, which it gives to the same request again. An error in the
+// chain with a method Passing() bool can say that it will not last.
+func said(class plane.FailureClass, err error) bool {
+	if _, ok := errors.AsType[*transport.Error](err); ok || class != plane.FailServerError {
+		return false
+	}
+	e, ok := errors.AsType[interface {
+		error
+		Passing() bool
+	}](err)
+	return !ok || !e.Passing()
+}
+
+// certain reports whether no request can bring the failure about. An error in the chain with a method Doubtful() bool can say
+// that one can.
+func certain(class plane.FailureClass, err error) bool {
+	if class != plane.FailConnect && class != plane.FailRefused {
+		return false
+	}
+	e, ok := errors.AsType[interface {
+		error
+		Doubtful() bool
+	}](err)
+	return !ok || !e.Doubtful()
+}
+
 // harmful reports whether a failure speaks against the server's health.
 func harmful(class plane.FailureClass, err error) bool {
 	switch class {

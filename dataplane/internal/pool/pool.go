@@ -29,18 +29,18 @@ func (p *Pool) ID() string { return p.id }
 
 // Ask implements upstream.Upstream.
 func (p *Pool) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, error) {
-	return p.AskWith(ctx, c, nil)
+	return p.AskWith(ctx, From{}, c, nil)
 }
 
 // Open implements upstream.Upstream. The stream must be closed: it holds its member's slot until then.
 func (p *Pool) Open(ctx context.Context, c *upstream.Chat) (call.Stream, error) {
-	return p.OpenWith(ctx, c, nil)
+	return p.OpenWith(ctx, From{}, c, nil)
 }
 
-// AskWith is Ask that fills in the facts, unless they are nil, also when it fails.
-func (p *Pool) AskWith(ctx context.Context, c *upstream.Chat, f *Facts) (upstream.Whole, error) {
+// AskWith is Ask that knows who asks and fills in the facts, unless they are nil, also when it fails.
+func (p *Pool) AskWith(ctx context.Context, from From, c *upstream.Chat, f *Facts) (upstream.Whole, error) {
 	var whole upstream.Whole
-	err := p.Do(ctx, f, func(ctx context.Context, id string) error {
+	err := p.Do(ctx, from, f, func(ctx context.Context, id string) error {
 		up, err := p.set.upstream(id)
 		if err != nil {
 			return Unusable(err)
@@ -54,8 +54,8 @@ func (p *Pool) AskWith(ctx context.Context, c *upstream.Chat, f *Facts) (upstrea
 // Do makes a call that is not a chat: ask is given the ID of the upstream to ask, once for each attempt, and must not have
 // passed on any part of an answer when it returns an error that [ClassOf] takes for one to be tried again. The error is the
 // latest one of ask, or an *apierr.Error when no member could be asked.
-func (p *Pool) Do(ctx context.Context, f *Facts, ask func(ctx context.Context, id string) error) error {
-	w := p.way(opAsk, f)
+func (p *Pool) Do(ctx context.Context, from From, f *Facts, ask func(ctx context.Context, id string) error) error {
+	w := p.way(opAsk, from, f)
 	g, err := w.first(ctx)
 	for err == nil {
 		failed := p.set.attempt(ctx, g, ask)

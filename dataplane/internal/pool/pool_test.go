@@ -33,7 +33,13 @@ func failing(class plane.FailureClass) error {
 var (
 	errServer  = failing(plane.FailServerError)
 	errConnect = failing(plane.FailConnect)
+	errAway    = apierr.New(apierr.Unavailable, "It is loading.").Because(away{classified{plane.FailServerError}})
 )
+
+// away is an error that will not last.
+type away struct{ classified }
+
+func (away) Passing() bool { return true }
 
 // server is a scripted upstream. Its zero value answers at once.
 type server struct {
@@ -44,9 +50,10 @@ type server struct {
 	err    error
 	script []error // for the next calls, before err
 	first  time.Duration
-	events int   // of a stream, one a second
-	cut    error // how a stream ends after its events
-	now    int   // in flight
+	events int              // of a stream, one a second
+	cut    error            // how a stream ends after its events
+	bad    map[string]error // of calls whose prompt is this, before err
+	now    int              // in flight
 	most   int
 	asked  int
 }
@@ -69,7 +76,7 @@ func (s *server) running() int {
 	return s.now
 }
 
-func (s *server) begin() (takes time.Duration, err error) {
+func (s *server) begin(c *upstream.Chat) (takes time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -78,6 +85,9 @@ func (s *server) begin() (takes time.Duration, err error) {
 	err = s.err
 	if len(s.script) > 0 {
 		err, s.script = s.script[0], s.script[1:]
+	}
+	if c != nil && s.bad[string(c.Prompt)] != nil {
+		err = s.bad[string(c.Prompt)]
 	}
 	return s.takes, err
 }
@@ -95,8 +105,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *server) Ask(ctx context.Context, _ *upstream.Chat) (upstream.Whole, error) {
-	takes, err := s.begin()
+func (s *server) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, error) {
+	takes, err := s.begin(c)
 	defer s.end()
 	if takes > 0 {
 		if gone := sleep(ctx, takes); gone != nil {
@@ -112,8 +122,8 @@ func (s *server) Ask(ctx context.Context, _ *upstream.Chat) (upstream.Whole, err
 // patience is the silence after which Open returns a stream that has not begun.
 const patience = 10 * time.Second
 
-func (s *server) Open(ctx context.Context, _ *upstream.Chat) (call.Stream, error) {
-	_, err := s.begin()
+func (s *server) Open(ctx context.Context, c *upstream.Chat) (call.Stream, error) {
+	_, err := s.begin(c)
 	if wait := sleep(ctx, min(s.first, patience)); wait != nil || err != nil && s.first <= patience {
 		s.end()
 		return nil, errors.Join(wait, err)
@@ -278,6 +288,9 @@ func (f *field) ask() (string, error) {
 	return string(whole.Text[1 : len(whole.Text)-1]), nil
 }
 
+// chat is the request of a caller.
+func (*field) chat(from pool.From) *upstream.Chat { return &upstream.Chat{Prompt: from.Body} }
+
 func (f *field) state(id string) pool.State {
 	f.t.Helper()
 	for _, m := range f.Members(id) {
@@ -291,23 +304,31 @@ func (f *field) state(id string) pool.State {
 type way struct {
 	name string
 	ask  func(f *field, ctx context.Context) (pool.Facts, error)
+	of   func(f *field, ctx context.Context, from pool.From) (pool.Facts, error)
 }
 
 // ways are both; what is demanded of one is demanded of the other.
 var ways = []way{
-	{"ask", func(f *field, ctx context.Context) (facts pool.Facts, err error) {
-		_, err = f.pool("p").AskWith(ctx, nil, &facts)
+	{"ask", nobody(asks), asks},
+	{"open", nobody(opens), opens},
+}
+
+func nobody(of func(*field, context.Context, pool.From) (pool.Facts, error)) func(*field, context.Context) (pool.Facts, error) {
+	return func(f *field, ctx context.Context) (pool.Facts, error) { return of(f, ctx, pool.From{}) }
+}
+
+func asks(f *field, ctx context.Context, from pool.From) (facts pool.Facts, err error) {
+	_, err = f.pool("p").AskWith(ctx, from, f.chat(from), &facts)
+	return facts, err
+}
+
+func opens(f *field, ctx context.Context, from pool.From) (facts pool.Facts, err error) {
+	s, err := f.pool("p").OpenWith(ctx, from, f.chat(from), &facts)
+	if err != nil {
 		return facts, err
-	}},
-	{"open", func(f *field, ctx context.Context) (facts pool.Facts, err error) {
-		s, err := f.pool("p").OpenWith(ctx, nil, &facts)
-		if err != nil {
-			return facts, err
-		}
-		defer s.Close()
-		out := s.Relay(sse.NewWriter(io.Discard, nil))
-		return facts, out.Err
-	}},
+	}
+	defer s.Close()
+	return facts, s.Relay(sse.NewWriter(io.Discard, nil)).Err
 }
 
 // both runs a test in virtual time for each way.

@@ -60,7 +60,7 @@ func (p *Pool) serve(now time.Duration) {
 		}
 		p.queue.remove(w)
 		if v.seat != nil {
-			w.grant = p.take(v.seat, now)
+			w.grant = p.take(v.seat, now, &w.tries.from)
 		}
 		w.verdict = v
 		close(w.ready)
@@ -80,7 +80,7 @@ func (p *Pool) acquire(ctx context.Context, tr *tries) (grant, failure) {
 		v = p.look(t, tr, now)
 	}
 	if v.seat != nil {
-		g := p.take(v.seat, now)
+		g := p.take(v.seat, now, &tr.from)
 		s.mu.Unlock()
 		return g, failure{}
 	}
@@ -139,7 +139,7 @@ func (p *Pool) woken(w *waiter, last time.Duration, abandoned error) (how string
 	served := !w.queued && w.verdict.seat != nil
 	switch {
 	case abandoned != nil && served: // what was handed over meanwhile goes to the next
-		w.grant.m.unprobe(now, w.grant)
+		w.grant.m.unprobe(now, &w.grant)
 		s.free(w.grant, now)
 		return WaitAbandoned, failure{abandoned, failEnded}, now, 0
 	case abandoned != nil:

@@ -223,7 +223,7 @@ func TestAnUpstreamThatPanicsGivesItsSlotBack(t *testing.T) {
 	for range 3 {
 		func() {
 			defer func() { _ = recover() }()
-			_ = f.pool("p").Do(t.Context(), nil, func(context.Context, string) error { panic("bug") })
+			_ = f.pool("p").Do(t.Context(), pool.From{}, nil, func(context.Context, string) error { panic("bug") })
 		}()
 	}
 	if f.Members("p")[0].InFlight != 0 {

@@ -40,11 +40,11 @@ func TestOverTheChatDialect(t *testing.T) {
 			set := over(t, s.URL, 300*time.Millisecond, plane.Retry{Attempts: 2})
 			p, _ := set.Get("p")
 			var asked, opened pool.Facts
-			_, err := p.AskWith(t.Context(), chat, &asked)
+			_, err := p.AskWith(t.Context(), pool.From{}, chat, &asked)
 			if got := pool.ClassOf(err); got != tt.class || asked.Attempts != tt.attempts {
 				t.Errorf("ask: %s after %d attempts: %v", got, asked.Attempts, err)
 			}
-			_, err = p.OpenWith(t.Context(), chat, &opened)
+			_, err = p.OpenWith(t.Context(), pool.From{}, chat, &opened)
 			if got := pool.ClassOf(err); got != tt.class || opened.Attempts != tt.attempts {
 				t.Errorf("open: %s after %d attempts: %v", got, opened.Attempts, err)
 			}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -41,6 +42,7 @@ type Set struct {
 	mu      sync.Mutex
 	members map[string]*member
 	rand    *rand.Rand
+	seed    maphash.Seed // of the hashes that tell requests apart
 }
 
 // NewSet returns a Set without pools.
@@ -50,7 +52,7 @@ func NewSet(o Options) *Set {
 	}
 	s := &Set{
 		upstream: o.Upstream, probe: o.Probe, observer: o.Observer, log: o.Log, clock: o.Now, start: time.Now(),
-		changed: make(chan struct{}, 1), members: map[string]*member{}, rand: o.Rand,
+		changed: make(chan struct{}, 1), members: map[string]*member{}, rand: o.Rand, seed: maphash.MakeSeed(),
 	}
 	if s.clock != nil {
 		s.start = s.clock()
@@ -118,14 +120,14 @@ func (s *Set) updateMembers(current *plane.Current) {
 	for id, spec := range current.Upstreams {
 		m := s.members[id]
 		if m == nil {
-			m = &member{id: id, shown: StateUp}
+			m = &member{id: id, shown: StateUp, seed: s.seed, evidence: evidence{round: 1}}
 			s.members[id] = m
 		} else if m.spec.BaseURL != spec.BaseURL || m.spec.Model != spec.Model || m.spec.Credential != spec.Credential {
 			m.forget()
 		}
 		m.spec, m.guard, m.pools, m.gone = spec, guardOf(spec), nil, false
-		if m.tripped && m.guard.failures == 0 {
-			m.set(false)
+		if m.scope != closed && m.guard.failures == 0 {
+			m.reset()
 		}
 		if m.guard.path == "" {
 			m.down, m.streak = false, 0
@@ -192,6 +194,8 @@ type MemberStatus struct {
 	State    State
 	InFlight int           // calls and streams
 	Back     time.Duration // until it is asked again, for StateOpen and StateResting
+	// Partly is a breaker that is open only for those whose calls failed.
+	Partly bool
 	// Fault is how the last call that said something about the server failed, "" if it did not.
 	Fault plane.FailureClass
 }
@@ -207,7 +211,7 @@ func (s *Set) Members(id string) []MemberStatus {
 	now := s.now()
 	all := make([]MemberStatus, 0, len(p.seats))
 	for _, x := range p.seats {
-		one := MemberStatus{Upstream: x.m.id, State: x.m.state(now), InFlight: x.m.inFlight, Fault: x.m.fault}
+		one := MemberStatus{Upstream: x.m.id, State: x.m.state(now), InFlight: x.m.inFlight, Partly: x.m.scope == forSome, Fault: x.m.fault}
 		switch one.State {
 		case StateOpen:
 			one.Back = x.m.until - now

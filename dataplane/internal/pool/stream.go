@@ -21,9 +21,9 @@ type stream struct {
 	settled bool        // the attempt's result is known: its first event came, or it failed
 }
 
-// OpenWith is Open that fills in the facts, unless they are nil, also when it fails. They may change until Relay returns.
-func (p *Pool) OpenWith(ctx context.Context, c *upstream.Chat, f *Facts) (call.Stream, error) {
-	return p.DoStream(ctx, f, func(ctx context.Context, id string) (call.Stream, error) {
+// OpenWith is Open that knows who asks and fills in the facts, unless they are nil, also when it fails. They may change until Relay returns.
+func (p *Pool) OpenWith(ctx context.Context, from From, c *upstream.Chat, f *Facts) (call.Stream, error) {
+	return p.DoStream(ctx, from, f, func(ctx context.Context, id string) (call.Stream, error) {
 		up, err := p.set.upstream(id)
 		if err != nil {
 			return nil, Unusable(err)
@@ -35,8 +35,10 @@ func (p *Pool) OpenWith(ctx context.Context, c *upstream.Chat, f *Facts) (call.S
 // DoStream is Do for a stream: ask opens it at the member of the given ID, once for each attempt. A stream may have the method
 // Started() bool; while that is false another member can still be asked. The stream must be closed: it holds its member's slot
 // until then.
-func (p *Pool) DoStream(ctx context.Context, f *Facts, ask func(ctx context.Context, id string) (call.Stream, error)) (call.Stream, error) {
-	s := &stream{ctx: ctx, ask: ask, way: p.way(opOpen, f)}
+func (p *Pool) DoStream(
+	ctx context.Context, from From, f *Facts, ask func(ctx context.Context, id string) (call.Stream, error),
+) (call.Stream, error) {
+	s := &stream{ctx: ctx, ask: ask, way: p.way(opOpen, from, f)}
 	if err := s.open(s.way.first(ctx)); err != nil {
 		return nil, err
 	}
@@ -122,9 +124,9 @@ func (s *stream) finish(out call.Outcome) {
 	set.mu.Lock()
 	switch {
 	case broken:
-		m.cut(set.now(), s.grant)
+		m.cut(set.now(), &s.grant)
 	case out.End == plane.EndDone:
-		m.whole(s.grant)
+		m.whole(&s.grant)
 	}
 	set.mu.Unlock()
 	if broken && set.observer.Broken != nil {

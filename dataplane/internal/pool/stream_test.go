@@ -42,7 +42,7 @@ func TestASilentStreamThatFailsIsReplaced(t *testing.T) {
 				f.servers["a"].first, f.servers["a"].err = 30*time.Second, err
 				var client bytes.Buffer
 				var facts pool.Facts
-				s, err := f.pool("p").OpenWith(t.Context(), nil, &facts)
+				s, err := f.pool("p").OpenWith(t.Context(), pool.From{}, nil, &facts)
 				if err != nil || facts.Attempts != 1 {
 					t.Fatal(facts, err)
 				}

@@ -38,13 +38,26 @@ func (f failure) result() string {
 // tries are a call's attempts in one pool.
 type tries struct {
 	op     op
+	from   From
 	n      int
 	whom   [plane.PoolAttemptsMax]*member
+	said   [plane.PoolAttemptsMax]bool // the server answered with an error of its own
 	waited time.Duration
 }
 
 // have reports whether the member was tried.
 func (t *tries) have(m *member) bool { return slices.Contains(t.whom[:t.n], m) }
+
+// settled reports whether the member has answered twice with an error of its own, as it would a third time.
+func (t *tries) settled(m *member) bool {
+	times := 0
+	for i, tried := range t.whom[:t.n] {
+		if tried == m && t.said[i] {
+			times++
+		}
+	}
+	return times >= saidMax
+}
 
 // way is a call's way through its pools: first the one it asked, then the fallbacks. Whole answers, streams and streams that
 // are opened anew take the same one.
@@ -57,8 +70,8 @@ type way struct {
 	last  failure
 }
 
-func (p *Pool) way(o op, f *Facts) way {
-	return way{start: p, pool: p, tries: tries{op: o}, facts: f}
+func (p *Pool) way(o op, from From, f *Facts) way {
+	return way{start: p, pool: p, tries: tries{op: o, from: from}, facts: f}
 }
 
 // first returns the first member to ask, or the error that the call ends with.
@@ -85,6 +98,7 @@ func (w *way) first(ctx context.Context) (grant, error) {
 // again returns the next member to ask after an attempt failed, or the error that the call ends with.
 func (w *way) again(ctx context.Context, f failure) (grant, error) {
 	w.last = f
+	w.tries.said[w.tries.n-1] = said(f.class, f.err)
 	switch {
 	case w.mayRetry(ctx):
 	case !w.turn():
@@ -168,7 +182,7 @@ func (w *way) turn() bool {
 		if len(f.on) > 0 && !slices.Contains(f.on, w.last.class) {
 			continue
 		}
-		w.pool, w.tries = f.pool, tries{op: w.tries.op, waited: w.tries.waited}
+		w.pool, w.tries = f.pool, tries{op: w.tries.op, from: w.tries.from, waited: w.tries.waited}
 		if w.facts != nil {
 			w.facts.Fallbacks++
 		}
@@ -190,21 +204,21 @@ func (s *Set) settle(g grant, o op, f failure, now time.Duration, release bool) 
 	}
 	switch {
 	case f.err == nil:
-		m.succeeded(g)
+		m.succeeded(now, &g)
 		m.latency[o].observe(now, took)
 	case harmful(f.class, f.err):
 		if f.class == plane.FailServerError {
 			m.quiet(now, apierr.From(f.err).RetryAfter)
 		}
-		m.failed(now, g, f.class)
+		m.failed(now, &g, f.class, certain(f.class, f.err))
 		m.latency[o].failed(now, took)
 	case f.class == plane.FailRateLimited:
 		m.quiet(now, cmp.Or(apierr.From(f.err).RetryAfter, restDefault))
-		m.answered(g)
+		m.answered(now, &g)
 	case f.class == failRejected, provoked(f.err):
-		m.answered(g)
+		m.answered(now, &g)
 	default:
-		m.unprobe(now, g)
+		m.unprobe(now, &g)
 	}
 	if release {
 		s.free(g, now)

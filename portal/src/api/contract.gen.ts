@@ -4095,7 +4095,7 @@ export interface components {
         } | null;
         DryRunMember: {
             upstream: string;
-            /** @description up, probing (one call decides), resting (asked for fewer), down (its health checks fail) or open (its breaker is). */
+            /** @description up, probing (one call decides), resting (asked for fewer), down (its health checks fail) or open (its breaker is, for everybody or for those whose calls failed). */
             state: string;
             /** @description Calls and streams from this node. */
             in_flight: number;
