@@ -41,7 +41,7 @@ func resultFaults() []*resultFault {
 		{name: "body in parts", does: "slow-events delay=100ms", status: 200, says: `"simulator":true`, asked: 1},
 		{name: "chunks with extensions", does: "chunk-extension", status: 200, says: `"simulator":true`, asked: 1},
 		{name: "no length", does: "close-body", status: 200, says: `"simulator":true`, asked: 1},
-		{name: "server error", does: "status code=500", status: 502, says: "status 500", asked: 3},
+		{name: "server error", does: "status code=500", status: 502, says: "status 500. Try again later. It said: Simulated failure", asked: 2},
 		{name: "unavailable once", does: "status code=503 times=1", status: 200, says: `"simulator":true`, asked: 2},
 		{name: "rate limit", does: "status code=429 retry-after=60", status: 429, says: "not the limit of your key", asked: 1},
 		{name: "refused request", does: "status code=422", status: 400, says: "refused the request: Simulated failure", asked: 1},

@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"net"
+	"time"
 
 	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/dataplane/internal/upstream/transport"
@@ -137,6 +138,18 @@ func certain(class plane.FailureClass, err error) bool {
 		Doubtful() bool
 	}](err)
 	return !ok || !e.Doubtful()
+}
+
+// restOf is how long the server asked to be left alone. An error in the chain with a method Rest() time.Duration says it, else the
+// answer's Retry-After does.
+func restOf(err error) time.Duration {
+	if e, ok := errors.AsType[interface {
+		error
+		Rest() time.Duration
+	}](err); ok {
+		return e.Rest()
+	}
+	return apierr.From(err).RetryAfter
 }
 
 // harmful reports whether a failure speaks against the server's health.

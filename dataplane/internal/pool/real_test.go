@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,7 @@ func half(w http.ResponseWriter, text string) {
 
 // What one caller can bring about with a server that is well must not take it away from the others.
 func TestACallerCannotOpenTheBreaker(t *testing.T) {
+	const full = `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`
 	const call = `{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	answers := map[string]func(w http.ResponseWriter, stream bool){
 		"a tool call": func(w http.ResponseWriter, stream bool) {
@@ -102,6 +104,18 @@ func TestACallerCannotOpenTheBreaker(t *testing.T) {
 				_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":`+call+"}]}\n\n")
 			}
 		},
+		"an error that speaks of the request": func(w http.ResponseWriter, _ bool) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(500)
+			_, _ = io.WriteString(w, full)
+		},
+		"an error that speaks of the request after text": func(w http.ResponseWriter, stream bool) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			if stream {
+				_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n")
+				_, _ = io.WriteString(w, "data: "+full+"\n\n")
+			}
+		},
 		"a large answer": func(w http.ResponseWriter, _ bool) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(make([]byte, 9<<20))
@@ -109,7 +123,7 @@ func TestACallerCannotOpenTheBreaker(t *testing.T) {
 	}
 	for name, answer := range answers {
 		for _, stream := range []bool{false, true} {
-			if stream && name == "a large answer" || !stream && name == "a tool call after text" {
+			if stream && name == "a large answer" || !stream && strings.HasSuffix(name, "after text") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, stream %t", name, stream), func(t *testing.T) {
@@ -118,7 +132,7 @@ func TestACallerCannotOpenTheBreaker(t *testing.T) {
 				set := over(t, s.URL, time.Minute, plane.Retry{Attempts: 1})
 				p, _ := set.Get("u")
 				for range 7 {
-					provoke(t, p, stream)
+					provoke(t, p, stream, strings.HasPrefix(name, "an error"))
 				}
 				if m := set.Members("u")[0]; m.State != pool.StateUp {
 					t.Errorf("the server is %s", m.State)
@@ -129,11 +143,15 @@ func TestACallerCannotOpenTheBreaker(t *testing.T) {
 }
 
 // provoke makes a call that has to fail.
-func provoke(t *testing.T, p *pool.Pool, stream bool) {
+func provoke(t *testing.T, p *pool.Pool, stream, refused bool) {
 	t.Helper()
+	want := plane.FailInvalidAnswer
+	if refused {
+		want = "rejected"
+	}
 	chat := &upstream.Chat{Prompt: []byte(`"hi"`), MaxTokens: 5}
 	if !stream {
-		if _, err := p.Ask(t.Context(), chat); pool.ClassOf(err) != plane.FailInvalidAnswer {
+		if _, err := p.Ask(t.Context(), chat); pool.ClassOf(err) != want {
 			t.Fatalf("got %v", err)
 		}
 		return
@@ -143,7 +161,7 @@ func provoke(t *testing.T, p *pool.Pool, stream bool) {
 		err = s.Relay(sse.NewWriter(io.Discard, nil)).Err
 		s.Close()
 	}
-	if pool.ClassOf(err) != plane.FailInvalidAnswer {
+	if pool.ClassOf(err) != want {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -120,7 +120,8 @@ func (s *stream) finish(out call.Outcome) {
 		at = out.First.Sub(set.start)
 	}
 	s.begin(at)
-	broken := s.ctx.Err() == nil && (out.End == plane.EndUpstreamCut || out.End == plane.EndDeadline) && !provoked(out.Err)
+	broken := s.ctx.Err() == nil && (out.End == plane.EndUpstreamCut || out.End == plane.EndDeadline) &&
+		harmful(ClassOf(out.Err), out.Err)
 	set.mu.Lock()
 	switch {
 	case broken:

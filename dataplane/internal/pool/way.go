@@ -208,7 +208,7 @@ func (s *Set) settle(g grant, o op, f failure, now time.Duration, release bool) 
 		m.latency[o].observe(now, took)
 	case harmful(f.class, f.err):
 		if f.class == plane.FailServerError {
-			m.quiet(now, apierr.From(f.err).RetryAfter)
+			m.quiet(now, restOf(f.err))
 		}
 		m.failed(now, &g, f.class, certain(f.class, f.err))
 		m.latency[o].failed(now, took)

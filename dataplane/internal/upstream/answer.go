@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode"
@@ -171,6 +173,9 @@ func literal(text []byte) []byte { return slices.Concat([]byte{'"'}, text, []byt
 func reportedIn(data []byte) *reported {
 	var w struct {
 		Object  string          `json:"object"`
+		Type    json.RawMessage `json:"type"`
+		Code    json.RawMessage `json:"code"`
+		Status  json.RawMessage `json:"status"`
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
@@ -180,13 +185,15 @@ func reportedIn(data []byte) *reported {
 	}
 	var inner struct {
 		Message json.RawMessage `json:"message"`
+		Type    json.RawMessage `json:"type"`
+		Code    json.RawMessage `json:"code"`
 	}
 	if json.Unmarshal(w.Error, &inner) == nil && inner.Message != nil {
-		return &reported{plain(inner.Message)}
+		return &reported{plain(inner.Message), plain(inner.Type), codeIn(inner.Code)}
 	}
 	for _, value := range []json.RawMessage{w.Error, w.Message, w.Detail} {
 		if present(value) {
-			return &reported{plain(value)}
+			return &reported{plain(value), plain(w.Type), cmp.Or(codeIn(w.Code), codeIn(w.Status))}
 		}
 	}
 	if w.Object == "error" {
@@ -216,13 +223,13 @@ func plain(value json.RawMessage) string {
 	return strings.TrimPrefix(strings.Join(where, ".")+": ", ": ") + items[0].Msg
 }
 
-// passable makes an upstream's message fit for a client: one line, short, without URLs, and without the words that the
-// upstream itself must not tell.
+// passable makes an upstream's message fit for a client: one line, short, without URLs, addresses and files, and without the words
+// that the upstream itself must not tell.
 func passable(message string, secrets ...string) string {
 	message = strings.ToValidUTF8(message, "")
 	words := strings.FieldsFunc(message, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	for i, word := range words {
-		hidden := strings.Contains(word, "://") || strings.Contains(word, "sk-")
+		hidden := strings.Contains(word, "://") || strings.Contains(word, "sk-") || isPlace(word)
 		for _, secret := range secrets {
 			hidden = hidden || secret != "" && strings.Contains(word, secret)
 		}
@@ -235,4 +242,16 @@ func passable(message string, secrets ...string) string {
 		runes = append(runes[:messageRunesMax-1], '…')
 	}
 	return string(runes)
+}
+
+// isPlace reports whether a word is an IP address, perhaps with a port, or the path of a file.
+func isPlace(word string) bool {
+	word = strings.Trim(word, `"'()[]<>{},;:.`)
+	if _, err := netip.ParseAddr(word); err == nil {
+		return strings.ContainsAny(word, ".:")
+	}
+	if _, err := netip.ParseAddrPort(word); err == nil {
+		return true
+	}
+	return strings.Count(word, "/") > 1 && strings.HasPrefix(word, "/") || strings.HasPrefix(word, `C:\`)
 }

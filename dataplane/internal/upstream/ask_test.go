@@ -133,7 +133,7 @@ func TestAsk(t *testing.T) {
 		},
 		{name: "404", fails: `the model "m"`, kind: apierr.BadGateway, do: func(a *act) { a.body(404, "application/json", `{"detail":"Not Found"}`) }},
 		{name: "402", fails: "account", kind: apierr.BadGateway, do: func(a *act) { a.body(402, "application/json", "{}") }},
-		{name: "503", fails: "status 503", kind: apierr.BadGateway, do: func(a *act) { a.body(503, "text/plain", "busy") }},
+		{name: "503", fails: "status 503", kind: apierr.Unavailable, do: func(a *act) { a.body(503, "text/plain", "busy") }},
 		{
 			name: "400 with a long message", fails: strings.Repeat("y", 200), kind: apierr.BadRequest,
 			do: func(a *act) {

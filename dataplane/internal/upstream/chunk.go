@@ -29,7 +29,8 @@ var (
 
 // reported is an error that the upstream put into a stream or an answer.
 type reported struct {
-	message string // as sent
+	message    string // as sent
+	kind, code string // the error's type and code; "" when it has none
 }
 
 // Error leaves the message out: it may repeat the prompt, and errors are logged.

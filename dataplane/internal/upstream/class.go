@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"errors"
+	"time"
 
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
@@ -11,8 +12,11 @@ import (
 type classed struct {
 	class    plane.FailureClass
 	cause    error
-	final    bool // another attempt could cost the answer twice
-	provoked bool // a caller can bring it about
+	final    bool          // another attempt could cost the answer twice
+	provoked bool          // a caller can bring it about
+	doubtful bool          // the request may be at fault, though the class says the server is
+	passing  bool          // the server says that it will pass
+	rest     time.Duration // that the server asked for
 }
 
 func (c *classed) Error() string {
@@ -33,6 +37,15 @@ func (c *classed) Retryable() bool { return !c.final }
 // Provoked reports whether a caller can bring the failure about with any server that is well, so that it says nothing about
 // this one.
 func (c *classed) Provoked() bool { return c.provoked }
+
+// Doubtful reports whether the request may have brought about a failure whose class no request brings about as a rule.
+func (c *classed) Doubtful() bool { return c.doubtful }
+
+// Passing reports whether the same request may well succeed in a moment.
+func (c *classed) Passing() bool { return c.passing }
+
+// Rest is how long the server asked to be left alone. The answer's Retry-After may be a guess of ours.
+func (c *classed) Rest() time.Duration { return c.rest }
 
 // classed returns the answer of the fault with its failure class, where it has one: the caller's own faults and calls that
 // were cancelled have none.
@@ -56,5 +69,8 @@ func (f *fault) classed() error {
 	default:
 		class = plane.FailServerError
 	}
-	return f.answer.Because(&classed{class, errors.Unwrap(f.answer), f.result == ResultCut, f.provoked})
+	return f.answer.Because(&classed{
+		class: class, cause: errors.Unwrap(f.answer), final: f.result == ResultCut, provoked: f.provoked,
+		doubtful: f.doubtful, passing: f.passing, rest: f.rest,
+	})
 }

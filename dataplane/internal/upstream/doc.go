@@ -18,6 +18,9 @@
 // Concurrency: Set, ChatServer and Service may be used by many goroutines, a stream by one. A stream needs no goroutine of its own,
 // and while it waits for a plain connection it holds no buffer. The end of its context interrupts every wait.
 //
+// An error of a server is taken for what it says: one that speaks of the request is a 400 with its reason, whatever its status;
+// 503 stays 503; any other is a 502 with the reason. Reasons are cleaned of addresses, files and secrets, and short.
+//
 // When the upstream is down, slow, refuses the call or answers nonsense before the first text, the caller gets an error
 // with a detail for the client. After the first text the stream ends with an outcome that says how; it never looks like
 // success. Details name the upstream's ID, never its address or its credential.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type fault struct {
 	barred bool // the upstream refuses the gateway itself
 	// provoked is what a caller can bring about on purpose: it must not count against the server.
 	provoked bool
+	doubtful bool          // barred, but perhaps only with this request
+	passing  bool          // the upstream says that it will pass
+	rest     time.Duration // that the upstream asked for
 }
 
 // Error makes a fault an error inside this package; callers get its answer.
@@ -117,6 +121,10 @@ func (s *server) content(err error) *fault {
 	var f *fault
 	r, told := errors.AsType[*reported](err)
 	switch {
+	case told && r.blamesRequest():
+		f = s.refused(s.passable(r.message))
+	case told && r.away():
+		f = s.away("reported that it cannot serve now", s.passable(r.message))
 	case told && s.passable(r.message) != "":
 		f = s.bad(ResultRefused, "reported an error")
 		f.answer = f.answer.Quoting(s.passable(r.message))
@@ -134,6 +142,31 @@ func (s *server) content(err error) *fault {
 	return f
 }
 
+// refused is a request that the upstream finds fault with, for the reason given if it gave one.
+func (s *server) refused(why string) *fault {
+	f := s.bad(ResultRefused, "refused the request")
+	f.answer.Kind = apierr.BadRequest
+	if why != "" {
+		f.answer = f.answer.Quoting(why)
+	} else {
+		f.answer.Detail += " without saying why. " + s.hint()
+	}
+	return f
+}
+
+// away is an upstream that can serve nobody for the moment: it loads its model, or has too much to do.
+func (s *server) away(what, why string) *fault {
+	f := s.bad(ResultRefused, "%s. Try again after the time in Retry-After.", what)
+	f.answer.Kind = apierr.Unavailable
+	if why != "" {
+		f.answer.Detail += " It said"
+		f.answer = f.answer.Quoting(why)
+	}
+	f.answer = f.answer.After(awayRetry)
+	f.passing = true
+	return f
+}
+
 func (s *server) passable(message string) string {
 	return passable(message, s.base.name, s.base.host, s.credential)
 }
@@ -141,11 +174,14 @@ func (s *server) passable(message string) string {
 // refusal says what an error status of the upstream means, and reads what it has to say about it.
 func (s *server) refusal(conn *transport.Conn) *fault {
 	status, after := conn.Head.Status, retryAfter(conn.Head.RetryAfter, s.now())
-	message := s.refusalMessage(conn)
+	r := s.refusalReport(conn)
+	message := s.passable(r.message)
 	f := s.bad(ResultRefused, "answered with status %d. Try again later.", status)
 	switch {
+	case status == 400 || status == 422, status == 403 && r.forbids(), status >= 500 && status != 503 && r.blamesRequest():
+		f = s.refused(message)
 	case status == 401 || status == 403:
-		f.barred = true
+		f.barred, f.doubtful = true, status == 403 // which some give for what was asked
 		f.answer.Detail = "The gateway's credential for upstream " + s.id + " was refused. This is for the gateway's operator to fix, not a fault of your key."
 	case status == 402:
 		f.barred = true
@@ -165,19 +201,17 @@ func (s *server) refusal(conn *transport.Conn) *fault {
 	case status == 413:
 		f.answer.Kind = apierr.TooLarge
 		f.answer.Detail = "The request is larger than upstream " + s.id + " accepts. Send less text or a smaller file."
-	case status == 400 || status == 422:
-		f.answer.Kind = apierr.BadRequest
-		f.answer.Detail = "Upstream " + s.id + " refused the request"
-		if message != "" {
-			f.answer = f.answer.Quoting(message)
-		} else {
-			f.answer.Detail += " without saying why. " + s.hint()
-		}
 	case status < 400:
 		f.result = ResultInvalid
 		f.answer.Detail = "Upstream " + s.id + " answered with status " + strconv.Itoa(status) + " instead of a completion. This is for the gateway's operator to fix."
+	case status == 503:
+		f = s.away("answered with status 503: it cannot serve now", message)
+	case message != "":
+		f.answer.Detail += " It said"
+		f.answer = f.answer.Quoting(message)
 	}
-	f.answer = f.answer.After(after).Because(fmt.Errorf("status %d with a message of %d bytes", status, len(message)))
+	f.rest = after
+	f.answer = f.answer.After(cmp.Or(after, f.answer.RetryAfter)).Because(fmt.Errorf("status %d with a message of %d bytes", status, len(message)))
 	return f
 }
 
@@ -189,24 +223,21 @@ func (s *server) hint() string {
 	return "Check the fields of the body."
 }
 
-// refusalMessage reads the message in the body of an error answer, and gives up early.
-func (s *server) refusalMessage(conn *transport.Conn) string {
+// refusalReport reads what the body of an error answer says, and gives up early.
+func (s *server) refusalReport(conn *transport.Conn) *reported {
 	if conn.Head.Encoded {
-		return ""
+		return &reported{}
 	}
 	conn.SetDeadline(s.now().Add(errorBodyWait))
 	for {
 		body, err := conn.Next()
 		if len(body) > errorBytesMax {
-			return ""
+			return &reported{}
 		}
 		if err == nil {
 			continue
 		}
-		if r := reportedIn(body); r != nil {
-			return s.passable(r.message)
-		}
-		return ""
+		return cmp.Or(reportedIn(body), &reported{})
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 	errorBodyWait = 2 * time.Second // for the body of an error answer
 	tailWait      = 5 * time.Second // from the finish reason to the end of the stream
 	retryAfterMax = time.Hour       // of an upstream's Retry-After that is passed on
+	awayRetry     = 5 * time.Second // Retry-After when an upstream that can serve nobody says no time
 	busyRetry     = time.Second     // Retry-After when every connection is in use
 
 	listBytesMax    = 1 << 20 // a list of languages

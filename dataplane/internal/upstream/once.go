@@ -98,7 +98,7 @@ func (o *once) receive(until time.Time) error {
 	o.conn.SetDeadline(until)
 	body, err := o.conn.Next()
 	if len(body) > o.x.bytesMax() {
-		return o.service.bad(ResultInvalid, "sent an answer over %d MiB. Ask for less.", o.x.bytesMax()>>20)
+		return o.service.overlong(o.x.bytesMax(), "Ask for less.")
 	}
 	if !errors.Is(err, io.EOF) {
 		return err

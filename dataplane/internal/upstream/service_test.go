@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -102,6 +103,24 @@ func TestSetKeepsTheDialectsApart(t *testing.T) {
 	for err, want := range map[error]string{chat: "cannot answer anything but chats", voice: "dialect speech, which cannot answer chats", odd: "misconfigured"} {
 		if e := apierr.From(err); e == nil || e.Kind != apierr.Unavailable || !strings.Contains(e.Detail, want) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// An answer that is too large is what somebody asked for. It must not count against the server, however it was asked.
+func TestAnAnswerThatIsTooLargeIsProvoked(t *testing.T) {
+	large := make([]byte, max(answerBytesMax, speechBytesMax)+1)
+	copy(large, "ID3")
+	s := newService(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large) })
+	errs := map[string]error{}
+	_, errs["whole"] = s.Do(t.Context(), &Exchange{Path: "/x"})
+	_, errs["once"] = s.Once(t.Context(), &Exchange{Path: "/x"}, nil)
+	_, errs["events"] = s.OpenWhole(t.Context(), &Upload{Path: "/x", Body: strings.NewReader("")}, nil)
+	_, _, errs["speech"] = s.Speak(t.Context(), "Hello", nil)
+	for way, err := range errs {
+		e, ok := errors.AsType[*classed](err)
+		if !ok || !e.Provoked() || !strings.Contains(err.Error(), " MiB") {
+			t.Errorf("%s: %v", way, err)
 		}
 	}
 }

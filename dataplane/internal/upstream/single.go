@@ -88,7 +88,7 @@ func (t *single) receive(until time.Time) error {
 		body, err := t.conn.Next()
 		switch {
 		case len(body) > answerBytesMax:
-			return t.s.bad(ResultInvalid, "sent an answer over %d MiB. Ask for less.", answerBytesMax>>20)
+			return t.s.overlong(answerBytesMax, "Ask for less.")
 		case errors.Is(err, io.EOF):
 			t.events, t.use, err = t.read(slices.Clone(body))
 			t.first = t.s.now()

@@ -65,7 +65,9 @@ func (s *Service) speak(ctx context.Context, body []byte, a *audio) error {
 		}
 		conn.Keep(a.take(got, err != nil))
 		if a.bytes > speechBytesMax {
-			return s.bad(ResultInvalid, "sent audio over %d MiB. Send a shorter text.", speechBytesMax>>20)
+			f := s.bad(ResultInvalid, "sent audio over %d MiB. Send a shorter text.", speechBytesMax>>20)
+			f.provoked = true
+			return f
 		}
 		if len(a.head) == audioHeadBytes && a.format() == "" || err != nil && a.format() == "" {
 			return s.bad(ResultInvalid, "sent something that is neither MP3 nor WAV. This is for the gateway's operator to fix.")

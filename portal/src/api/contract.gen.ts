@@ -5044,7 +5044,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The upstream model or skill is unreachable or gave an invalid answer. */
+        /** @description The upstream model or skill is unreachable, failed or gave an invalid answer. The detail has the reason that it gave. Where the reason is the request itself, the answer is 400, whatever status the upstream gave it. */
         BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5059,7 +5059,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Not configured, or not able to answer now. The detail names the setting or the reason. */
+        /** @description Not configured, or not able to answer now. The detail names the setting or the reason. An upstream that loads its model or has too much to do comes with Retry-After, its own or that of the gateway. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
+	"strings"
 
 	"modelgate.internal/bench/internal/mockmodel/openai"
 )
@@ -17,6 +18,7 @@ func answers() []Scenario {
 			count("code", "500", "the status, from 200 to 599"),
 			text("retry-after", "", "value of Retry-After: seconds or an HTTP date with _ for spaces"),
 			text("error", "", "the error's code"),
+			text("message", "", "the error's message, with _ for spaces; - sends no body"),
 		}, run: runStatus},
 		{Name: "status-html", Doc: "another status with an HTML page, as proxies send it", Params: []Param{
 			count("code", "502", "the status"),
@@ -62,6 +64,10 @@ func runStatus(x *Exchange) error {
 	if code := x.value("error"); code != "" {
 		e.Code = code
 	}
+	message := x.value("message")
+	if message != "" {
+		e.Message = strings.ReplaceAll(message, "_", " ")
+	}
 	h := jsonHead()
 	h.status = e.Status
 	if after := x.value("retry-after"); after != "" {
@@ -69,6 +75,9 @@ func runStatus(x *Exchange) error {
 	}
 	if e.Status == http.StatusNoContent || e.Status == http.StatusNotModified {
 		h.length = lengthUnknown
+		return x.sendBody(x.http(), h, nil)
+	}
+	if message == "-" {
 		return x.sendBody(x.http(), h, nil)
 	}
 	return x.sendBody(x.http(), h, e.JSON())
