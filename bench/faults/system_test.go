@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +43,7 @@ const (
 type system struct {
 	s       *stack.Stack
 	in      stack.Info
+	bin     string // where its programs are
 	client  *http.Client
 	session string
 }
@@ -57,15 +56,11 @@ func start(t *testing.T) *system {
 	} {
 		o.Env = append(o.Env, "MODELGATE_DATAPLANE_"+name+"="+d.String())
 	}
-	sys := &system{s: stacktest.Run(t, o), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}}
+	sys := &system{s: stacktest.Run(t, o), bin: o.Bin, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}}
 	t.Cleanup(sys.client.CloseIdleConnections)
 	sys.in = sys.s.Info()
 	demo := sys.in.Demo
-	raise := exec.CommandContext(t.Context(), filepath.Join(o.Bin, "controlplane"), "-config", sys.in.ControlplaneConfig,
-		"account", "set", demo.Email, "--plan", "enterprise", "--per-minute", "100000", "--per-day", "1000000", "--in-flight", "100000", "--verified")
-	if out, err := raise.CombinedOutput(); err != nil {
-		t.Fatalf("raise the limits: %v\n%s", err, out)
-	}
+	sys.raise(t, demo.Email)
 	var session wire.Session
 	sys.portal(t, "POST", "/dev/auth/login", wire.LoginRequest{Email: demo.Email, Password: demo.Password}, &session)
 	sys.session = session.AccessToken
