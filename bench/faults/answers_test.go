@@ -88,6 +88,9 @@ func contents() []fault {
 		{name: "a first event that is not JSON", does: "bad-json n=0", stream: fails(502, "not a chat completion")},
 		{name: "a first event over the bound", does: "oversized bytes=3000000 n=0", stream: fails(502, "over 1 MiB")},
 		{name: "an event stream without events", does: "empty-stream", stream: fails(502, "broke off")},
+		{name: "nothing but [DONE]", does: "done-only", stream: fails(502, "without beginning it")},
+		alike("llama.cpp's error field", "error-field", tried(2, fails(502, "Simulated failure"))),
+		alike("llama.cpp's error field for a bad request", "error-field message=Context_size_has_been_exceeded.", again(7, fails(400, "Context size has been exceeded."))),
 		{name: "lines of bare JSON", does: "ndjson", stream: fails(502, "broke off")},
 		{name: "two objects in one event", does: "two-in-data", stream: fails(502, "not a chat completion")},
 	}
@@ -125,6 +128,7 @@ func middles() []fault {
 		row("a chunk size that is none", "bad-chunk n=3", breaks(2, "")),
 		row("a negative chunk size", "bad-chunk n=3 size=-1", breaks(2, "")),
 		row("a chunk size beyond all numbers", "bad-chunk n=3 size=ffffffffffffffffff", breaks(2, "")),
+		row("llama.cpp's error field", "error-field n=4", breaks(3, "Simulated failure")),
 		row("an error object", "error-mid n=4", breaks(3, "Simulated failure")),
 		going("an error object and more", "error-mid n=4 more=1", breaks(3, "Simulated failure")),
 		going("not JSON", "bad-json n=3", breaks(2, "not a chat completion")),

@@ -59,7 +59,6 @@ func legal() []fault {
 
 		{name: "no role and no content", does: "finish-only", stream: &want{text: &empty, use: counts(plane.SourceProvider, tokens)}},
 		{name: "a role and no content", does: "role-only", stream: &want{text: &empty, use: counts(plane.SourceProvider, tokens)}},
-		{name: "nothing but [DONE]", does: "done-only", stream: &want{text: &empty, use: counts(plane.SourceCounted, 0)}},
 		{
 			name: "no token count", does: "no-usage",
 			unary: &want{use: counts(plane.SourceEstimated, estimate(usual))}, stream: &want{use: counts(plane.SourceCounted, tokens)},

@@ -16,6 +16,8 @@ type Event struct {
 	Name []byte // the "event" field, nil without one
 	ID   []byte // the "id" field, nil without one
 	Data []byte // the "data" fields, joined by line feeds; nil without one: nothing was sent, a comment perhaps
+	// Error is the "error" field, which the format does not have and llama.cpp sends where a stream fails; nil without one.
+	Error []byte
 }
 
 // Splitter finds the ends of events in a buffer that grows at its end. It looks at each byte once, however the bytes
@@ -92,6 +94,8 @@ func Parse(block []byte) Event {
 			}
 		case "event":
 			e.Name = value
+		case "error":
+			e.Error = value
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
 				e.ID = value

@@ -195,6 +195,14 @@ var streamFaults = []struct {
 		do: func(a *act) { a.events(); a.chunk(roleEvent + tail); a.end() },
 	},
 	{
+		name: "nothing but a finish reason", text: "", end: plane.EndDone, use: seen(0),
+		do: func(a *act) { a.events(); a.chunk(stopEvent + doneEvent); a.end() },
+	},
+	{
+		name: "a count before the text", text: "Hi", end: plane.EndDone, use: provider,
+		do: func(a *act) { a.events(); a.chunk(usageEvent + delta("Hi") + stopEvent + doneEvent); a.end() },
+	},
+	{
 		name: "escapes of every kind", text: `\"\\\/\b\f\n\r\t\u00e9\ud83d`, end: plane.EndDone, use: provider,
 		do: func(a *act) {
 			a.events()
@@ -337,6 +345,14 @@ var streamFaults = []struct {
 		},
 	},
 	{
+		name: "error field", text: "Hi", end: plane.EndUpstreamCut, use: seen(1), fails: "lost the GPU", kind: apierr.BadGateway,
+		do: func(a *act) {
+			a.events()
+			a.chunk(delta("Hi") + "error: {\"code\":500,\"message\":\"lost the GPU\"}\n\n" + doneEvent)
+			a.end()
+		},
+	},
+	{
 		name: "finish reason error", text: "Hi", end: plane.EndUpstreamCut, use: seen(1), fails: "reported an error", kind: apierr.BadGateway,
 		do: func(a *act) {
 			a.events()
@@ -382,6 +398,34 @@ var streamFaults = []struct {
 			a.chunk(roleEvent + "data: {\"error\":{\"message\":\"no GPU for http://10.0.0.1/x\"}}\n\n")
 			a.end()
 		},
+	},
+	{
+		name: "early: nothing but DONE", fails: "without beginning it", kind: apierr.BadGateway,
+		do: func(a *act) { a.events(); a.chunk(doneEvent); a.end() },
+	},
+	{
+		name: "early: nothing but a comment, a count and DONE", fails: "without beginning it", kind: apierr.BadGateway,
+		do: func(a *act) { a.events(); a.chunk(": hm\n\n" + usageEvent + doneEvent); a.end() },
+	},
+	{
+		name: "early: llama.cpp's error field", fails: "reported an error: no free slot", kind: apierr.BadGateway,
+		do: func(a *act) {
+			a.events()
+			a.chunk(`error: {"code":500,"message":"no free slot","type":"server_error"}` + "\n\n" + doneEvent)
+			a.end()
+		},
+	},
+	{
+		name: "early: llama.cpp's error field about the request", fails: "refused the request: Context size has been exceeded.", kind: apierr.BadRequest,
+		do: func(a *act) {
+			a.events()
+			a.chunk(roleEvent + `error: {"code":500,"message":"Context size has been exceeded.","type":"server_error"}` + "\n\n")
+			a.end()
+		},
+	},
+	{
+		name: "early: an error field that is no JSON", fails: "reported an error without saying which", kind: apierr.BadGateway,
+		do: func(a *act) { a.events(); a.chunk("error: oops\n\n" + doneEvent); a.end() },
 	},
 	{
 		name: "early: tool call", fails: "tool call", kind: apierr.BadGateway,

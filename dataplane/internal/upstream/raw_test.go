@@ -147,6 +147,19 @@ func TestARawStreamThatFailsAfterItsRoleHasNotBegun(t *testing.T) {
 	}
 }
 
+// An answer without a choice is none, however it ends.
+func TestARawStreamWithoutAChoiceFails(t *testing.T) {
+	for events, want := range map[string]string{
+		doneEvent:              "without beginning it",
+		usageEvent + doneEvent: "without beginning it",
+		`error: {"code":500,"message":"no free slot","type":"server_error"}` + "\n\n" + doneEvent: "no free slot",
+	} {
+		up, _ := newScript(t, Options{}, func(a *act) { a.events(); a.chunk(events); a.end() })
+		_, err := up.Open(t.Context(), rawChat(nil))
+		checkFault(t, err, apierr.BadGateway, want)
+	}
+}
+
 func TestRawAsk(t *testing.T) {
 	const message = `[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]`
 	const count = `{"prompt_tokens":7,"completion_tokens":2}`

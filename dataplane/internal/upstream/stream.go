@@ -40,6 +40,7 @@ type stream struct {
 	finished      time.Time // when the finish reason came
 	wrote         time.Time // when the client last heard something
 	fresh         bool      // an event has come since last was set
+	begun         bool      // a chunk has had a choice
 	done          bool      // the answer is complete
 	ended         bool      // the body has ended
 	in, deltas    int64     // tokens of the prompt, estimated; events with output
@@ -268,11 +269,17 @@ func (t *stream) mark() bool {
 // event reads an event that is not like the template.
 func (t *stream) event(block []byte) (text []byte, err error) {
 	e := sse.Parse(block)
+	if e.Error != nil {
+		return nil, t.reported(e.Error)
+	}
 	if len(e.Data) == 0 {
 		return nil, nil
 	}
 	t.fresh = true
 	if string(e.Data) == "[DONE]" {
+		if t.each == nil && !t.begun {
+			return nil, t.server.bad(ResultInvalid, "ended its answer without beginning it. Try again.")
+		}
 		t.done = true
 		return nil, nil
 	}
@@ -286,6 +293,7 @@ func (t *stream) event(block []byte) (text []byte, err error) {
 		return t.rawEvent(e.Data)
 	}
 	if text, ok := scanChunk(e.Data); ok {
+		t.begun = true
 		t.template.learn(block, e.Data, text)
 		return text, nil
 	}
@@ -322,6 +330,7 @@ func (t *stream) understood(c *chunk, err error) error {
 	if c.usage != nil {
 		t.usage = c.usage
 	}
+	t.begun = t.begun || c.choices > 0
 	if c.finished && t.finished.IsZero() {
 		t.finished = t.server.now()
 	}

@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -31,6 +32,9 @@ func events() []Scenario {
 		{Name: "error-mid", Doc: "an error object after some events", Breaks: true, Params: []Param{
 			at, text("code", "server_error", "the error's code"), more,
 		}, run: runErrorMid},
+		{Name: "error-field", Doc: "llama.cpp's \"error:\" line after some events, and [DONE]", Breaks: true, Params: []Param{
+			count("n", "0", "whole events before it"), text("message", "Simulated_failure", "the error's message, with _ for spaces"),
+		}, run: runErrorField},
 		{Name: "no-done", Doc: "an orderly end without [DONE]", run: onlyKinds(kindDone)},
 		{Name: "no-finish", Doc: "[DONE] without any finish_reason", run: onlyKinds(openai.KindFinish)},
 		{Name: "no-usage", Doc: "no usage, though it was asked for", run: runNoUsage},
@@ -104,6 +108,23 @@ func errorObject(code string) []byte {
 
 func runErrorFirst(x *Exchange) error { return x.errorAfter(0) }
 func runErrorMid(x *Exchange) error   { return x.errorAfter(x.count("n")) }
+
+func runErrorField(x *Exchange) error {
+	message := strings.ReplaceAll(x.value("message"), "_", " ")
+	object := fmt.Appendf(nil, `{"code":500,"message":%q,"type":"server_error"}`, message)
+	if !x.Request.Stream {
+		return x.sendBody(x.http(), jsonHead(), fmt.Appendf(nil, `{"error":%s}`, object))
+	}
+	return x.send(x.http(), lines("\n"), edit(x.payloads(), func(i int, p payload) []payload {
+		switch {
+		case i <= x.count("n"):
+			return []payload{p}
+		case p.kind != kindDone:
+			return nil
+		}
+		return []payload{{kind: openai.KindContent, data: fmt.Appendf(nil, "error: %s\n\n", object), verbatim: true, events: 1}, p}
+	}))
+}
 
 func (x *Exchange) errorAfter(n int) error {
 	object := errorObject(x.value("code"))
