@@ -25,7 +25,9 @@ func TestPagesOfOtherOriginsMayAskWhatAnybodyMay(t *testing.T) {
 		method, path string
 		status       int
 	}{
-		{"POST", "/api/developer/track", 200}, {"POST", "/api/developer/metrics", 200}, {"GET", "/api/developer/nothing", 404},
+		{"POST", "/api/developer/track", 200},
+		{"POST", "/api/developer/metrics", 200},
+		{"GET", "/api/developer/nothing", 404},
 		{"DELETE", "/api/developer/metrics", 405},
 	} {
 		w := ask("OPTIONS", tt.path, tt.method)

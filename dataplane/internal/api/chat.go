@@ -1,14 +1,10 @@
 package api
 
 import (
-	"fmt"
-	"slices"
-
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/openai"
 	"modelgate.internal/dataplane/internal/route"
 	"modelgate.internal/dataplane/internal/scan"
-	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/wire"
 )
@@ -20,7 +16,7 @@ func (a *API) ChatCompletions(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
-	target, err := route.ToModel(c.Config, c.Caller, []byte(r.Model))
+	target, err := route.ToChatModel(c.Config, c.Caller, []byte(r.Model))
 	note(c, target, route.AgentTask)
 	if err != nil {
 		return call.Answer{}, err
@@ -33,27 +29,20 @@ func (a *API) ChatCompletions(c *call.Call) (call.Answer, error) {
 // OpenAIModels answers GET /v1/models: the models that the caller can have a chat with now.
 func (a *API) OpenAIModels(c *call.Call) (call.Answer, error) {
 	list := wire.OpenAIModels{Object: "list", Data: []wire.OpenAIModel{}}
-	for _, m := range route.Models(c.Config) {
-		if chats(m) && route.Allows(c.Caller, m) && route.Unserved(c.Config, c.Caller, m) == "" {
-			list.Data = append(list.Data, openAIModel(m))
-		}
+	for _, m := range route.ChatModels(c.Config, c.Caller) {
+		list.Data = append(list.Data, openAIModel(m))
 	}
 	return encode(list)
 }
 
 // OpenAIModel answers GET /v1/models/{model}. A model that is not served is 503 with the setting to make.
 func (a *API) OpenAIModel(c *call.Call) (call.Answer, error) {
-	target, err := route.ToModel(c.Config, c.Caller, []byte(c.Param))
-	if err == nil && !chats(target.Model) {
-		err = apierr.New(apierr.NotFound, fmt.Sprintf("The model %s does not chat.", target.Model.ID))
-	}
+	target, err := route.ToChatModel(c.Config, c.Caller, []byte(c.Param))
 	if err != nil {
 		return call.Answer{}, err
 	}
 	return encode(openAIModel(target.Model))
 }
-
-func chats(m plane.Model) bool { return slices.Contains(m.Tasks, route.AgentTask) }
 
 // openAIModel has no time of creation, because no one knows it.
 func openAIModel(m plane.Model) wire.OpenAIModel {

@@ -52,6 +52,8 @@ func (a *API) generate(c *call.Call, stream bool) (call.Answer, error) {
 		return call.Answer{}, elsewhere(req.Task, "/api/v1/translate")
 	case plane.DialectSearch:
 		return call.Answer{}, elsewhere(req.Task, "/api/v1/deep-search")
+	case plane.DialectInfer:
+		return call.Answer{}, elsewhere(req.Task, inferPath(inferAs(c.Config, target, req.Task)))
 	case plane.DialectNative:
 		return a.generateNative(c, target, &req, stream)
 	}

@@ -122,8 +122,11 @@ func (a *API) askOne(ctx context.Context, s *upstream.Service, q *question, acco
 // infer makes an answer of a tensor.
 func (a *API) infer(ctx context.Context, s *upstream.Service, q *question) ([]byte, error) {
 	task, ok := s.InferTask(q.task)
-	if !ok || task.As != q.tensor.as {
+	if !ok {
 		return nil, cannot(s, q.task)
+	}
+	if task.As != q.tensor.as {
+		return nil, apierr.New(apierr.BadRequest, fmt.Sprintf("The task %s is answered at POST %s only.", q.task, inferPath(task.As)))
 	}
 	if q.tensor.image == "" {
 		return nil, apierr.Violations(apierr.Item{Type: "missing", Loc: []any{"body", "input_data", "image_base64"}, Msg: "Field required"})
@@ -147,6 +150,27 @@ func (a *API) infer(ctx context.Context, s *upstream.Service, q *question) ([]by
 		return nil, s.Invalid(wrong)
 	}
 	return result.Encode(said)
+}
+
+// inferAs returns what the tensor of a task is, as the upstream is configured; "" if it does not say.
+func inferAs(config *plane.Current, target route.Target, task string) string {
+	spec, _ := config.Target(target.Model.Upstream)
+	tasks, err := plane.ParseInfer(spec.Infer)
+	if err != nil { // of a newer control plane
+		return ""
+	}
+	return tasks[task].As
+}
+
+// inferPath is the path that a tensor of a kind is an answer of.
+func inferPath(as string) string {
+	switch as {
+	case plane.InferEmbedding:
+		return "/api/v1/extract"
+	case plane.InferDepth:
+		return "/api/v1/depth-estimate"
+	}
+	return "/api/v1/predict"
 }
 
 // cannot is for an upstream that is configured for a task and has no way to answer what is asked of it.

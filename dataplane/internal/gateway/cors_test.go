@@ -14,10 +14,17 @@ const official = "authorization,content-type,traceparent,tracestate,x-stainless-
 func TestAPageCanSendWhatClientsSendAndReadWhatIsAnswered(t *testing.T) {
 	n := start(t, nil)
 	for _, tt := range []struct{ host, path, method string }{
-		{n.main, "/v1/chat/completions", "POST"}, {n.main, "/v1/models/Darwin", "GET"}, {n.main, "/api/v1/agent", "POST"},
-		{n.main, "/api/translate", "POST"}, {n.main, "/api/v1/transcribe", "POST"}, {n.main, "/v1/embeddings", "POST"},
-		{n.main, "/api/v1/nothing/here", "DELETE"}, {n.main, "/v1", "GET"}, {n.main, "/v1/models", "PUT"},
-		{n.darwin, "/api/v1/agent", "POST"}, {n.darwin, "/api/v1/generate", "POST"},
+		{n.main, "/v1/chat/completions", "POST"},
+		{n.main, "/v1/models/Darwin", "GET"},
+		{n.main, "/api/v1/agent", "POST"},
+		{n.main, "/api/translate", "POST"},
+		{n.main, "/api/v1/transcribe", "POST"},
+		{n.main, "/v1/embeddings", "POST"},
+		{n.main, "/api/v1/nothing/here", "DELETE"},
+		{n.main, "/v1", "GET"},
+		{n.main, "/v1/models", "PUT"},
+		{n.darwin, "/api/v1/agent", "POST"},
+		{n.darwin, "/api/v1/generate", "POST"},
 	} {
 		asks := "OPTIONS " + tt.path + " HTTP/1.1\r\nHost: h\r\nOrigin: https://shop.example\r\nAccess-Control-Request-Method: " + tt.method +
 			"\r\nAccess-Control-Request-Headers: " + official + "\r\n\r\n"

@@ -136,6 +136,8 @@ func (n *natives) well(r *http.Request, body []byte) string {
 		return `{"subjects_in_radius":[{"subject_id":"emp-17","score":0.8,"distance_m":1.5,"bbox":[1,2,3,4]}],"total_detected":2,"query_radius_m":3.5,"latency_ms":3}`
 	case "/multicam-identify":
 		return `{"tracks":[{"track_id":"t1","subject_id":null,"score":null,"views":[{"camera_id":"a","bbox":[1,2,3,4]}]}],"total_views":1,"fused_subjects":0,"latency_ms":3}`
+	case "/voice-id":
+		return `{"embedding":[0.5,-0.5],"embedding_dim":2}`
 	case "/tracking/analyze":
 		return `{"tracks":[{"track_id":"t1","boxes":[{"t":0,"bbox":[1,2,3,4]}]}],"total_frames":1,"total_tracks":1,"latency_ms":3}`
 	}
@@ -171,7 +173,7 @@ func startNative(t *testing.T) (*node, *natives) {
 	}
 	for _, m := range []plane.Model{
 		{ID: "Face", Family: "biometrix", Tasks: []string{"face", "spatial", "multicam", "tracking"}, Upstream: "native"},
-		{ID: "Vision", Family: "biometrix", Tasks: []string{"person_reid", "depth", "liveness"}, Upstream: "infer"},
+		{ID: "Vision", Family: "biometrix", Tasks: []string{"person_reid", "depth", "liveness", "gait"}, Upstream: "infer"},
 		{ID: "Iris", Family: "biometrix", Tasks: []string{"iris"}, Setting: "MODELGATE_BIOMETRIX_URL"},
 		{ID: "Mood", Family: "emoticore", Tasks: []string{"text"}, Upstream: "mock"},
 		{ID: "Speech", Family: "darwin", Tasks: []string{"voice_footprint", "planning"}, Upstream: "native"},

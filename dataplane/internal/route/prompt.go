@@ -30,6 +30,12 @@ func PromptTask(config *plane.Current, model plane.Model) (task string, ok bool)
 	return AgentTask, model.Family == chatFamily && (len(model.Tasks) == 0 || slices.ContainsFunc(model.Tasks, prompted))
 }
 
+// chats reports whether a model can be had a conversation with.
+func chats(config *plane.Current, model plane.Model) bool {
+	task, ok := PromptTask(config, model)
+	return ok && task == AgentTask
+}
+
 // prompted reports whether a task of the chat family is one that a prompt is enough for.
 func prompted(task string) bool {
 	switch task {

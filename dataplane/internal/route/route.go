@@ -59,6 +59,47 @@ func ToModel(config *plane.Current, caller *call.Caller, name []byte) (Target, e
 	return serve(config, caller, model)
 }
 
+// ToChatModel returns the target of a call that is a conversation with the named model. A model that does not chat is 404, as one that is not
+// there: to those who can only chat it is not.
+func ToChatModel(config *plane.Current, caller *call.Caller, name []byte) (Target, error) {
+	model, ok := config.Models[string(name)]
+	if !ok {
+		return Target{}, apierr.New(apierr.NotFound, fmt.Sprintf("The model %.64q does not exist. The models are %s.", name, chatNames(config, caller)))
+	}
+	if !chats(config, model) {
+		return Target{Model: model}, apierr.New(apierr.NotFound, fmt.Sprintf(
+			"The model %q does not exist here: it does not chat; GET /api/v1 tells its tasks. The models are %s.", name, chatNames(config, caller)))
+	}
+	return toChat(config, caller, model)
+}
+
+func toChat(config *plane.Current, caller *call.Caller, model plane.Model) (Target, error) {
+	if err := allowed(caller, model.Family, AgentTask); err != nil {
+		return Target{Model: model}, err
+	}
+	return serve(config, caller, model)
+}
+
+// ChatModels returns the models that the caller can have a conversation with now, in the order of their ids.
+func ChatModels(config *plane.Current, caller *call.Caller) []plane.Model {
+	return slices.DeleteFunc(Models(config), func(m plane.Model) bool {
+		if !chats(config, m) {
+			return true
+		}
+		_, err := toChat(config, caller, m)
+		return err != nil
+	})
+}
+
+// chatNames lists the models of ChatModels.
+func chatNames(config *plane.Current, caller *call.Caller) string {
+	var ids []string
+	for _, model := range ChatModels(config, caller) {
+		ids = append(ids, model.ID)
+	}
+	return cmp.Or(strings.Join(ids, ", "), "not configured for this key")
+}
+
 // ToTask returns the target of a call to a direct endpoint.
 func ToTask(config *plane.Current, caller *call.Caller, family, task string) (Target, error) {
 	if err := known(config, family, task); err != nil {

@@ -2029,7 +2029,7 @@ export interface paths {
         };
         /**
          * Models to chat with
-         * @description The models in the key's scope that are served now. What is missing and why says `GET /api/v1/models`.
+         * @description The models that chat, are in the key's scope and are served now. What is missing and why says `GET /api/v1/models`.
          */
         get: operations["openaiModels"];
         put?: never;
@@ -2049,7 +2049,7 @@ export interface paths {
         };
         /**
          * A model to chat with
-         * @description One that is not served now is 503, with the setting that is missing.
+         * @description One that is not served now is 503, with the setting that is missing. One that does not chat is 404.
          */
         get: operations["openaiModel"];
         put?: never;
@@ -2075,6 +2075,11 @@ export interface paths {
          *     recognise a speaker; and the same with `action: register` to register one. A body without `family` and
          *     `task` that has `audio_base64` is one of the latter, which are the task voice_footprint of darwin. An
          *     unknown family or task is 404. Where `input_data` has an `org_id`, it must be the key's own account.
+         *     `input` is another name of `input_data`, which counts when both are given.
+         *
+         *     A task that a model answers from a text takes `input_data` as that text, or as an object with `prompt`, `text` or `messages`, the
+         *     last of them the user's; `max_tokens`, `system_prompt` and `kwargs` are those of generate. The answer is an agent response. Other inputs
+         *     of such a task are 422. A task that takes more than `input_data` says is 400 and names the path to use.
          */
         post: operations["predict"];
         delete?: never;
@@ -4019,8 +4024,21 @@ export interface components {
         PredictRequest: {
             family?: string;
             task?: string;
-            /** @description Input of the task. */
+            /** @description Input of the task: a text, an object, or what the task's server takes. */
             input_data?: unknown;
+            /** @description The same under another name. */
+            input?: unknown;
+            /**
+             * @description Of a text.
+             * @default 512
+             */
+            max_tokens?: number;
+            /** @description Of a text. */
+            system_prompt?: string;
+            /** @description Of a text, as in GenerateRequest. */
+            kwargs?: {
+                [key: string]: unknown;
+            };
             /** @example register */
             action?: string;
             audio_base64?: string;
