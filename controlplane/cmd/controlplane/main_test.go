@@ -207,8 +207,8 @@ func TestServeAndOperate(t *testing.T) {
 		!strings.Contains(out, `"in_flight": 3`) {
 		t.Errorf("back to the plan's: %s", out)
 	}
-	if _, _, err := runCommand(ctx, "-config", file, "org", "set", "org_none", "--per-day", "5"); err == nil {
-		t.Error("an unknown organization was changed")
+	if _, _, err := runCommand(ctx, "-config", file, "org", "set", "org_none", "--per-day", "5"); err == nil || !strings.Contains(err.Error(), "no such organization") {
+		t.Errorf("an unknown organization was changed: %v", err)
 	}
 	mustRun(t, "-config", file, "account", "set", "demo@example.com", "--plan", "pro")
 	if out := mustRun(t, "-config", file, "account", "set", "demo@example.com", "--per-minute", "0"); !strings.Contains(out, `"per_minute": 500`) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 )
 
 // Client is who signs in.
@@ -149,14 +150,14 @@ func (a *Accounts) Sessions(ctx context.Context, developerID string) ([]Session,
 }
 
 // EndSession ends a session. Error: ErrSessionGone.
-func (a *Accounts) EndSession(ctx context.Context, developerID, id string) error {
-	if uuid.Validate(id) != nil {
+func (a *Accounts) EndSession(ctx context.Context, developerID, sessionID string) error {
+	if !id.Valid(sessionID) {
 		return ErrSessionGone
 	}
-	if err := a.Store.EndSession(ctx, developerID, id); err != nil {
+	if err := a.Store.EndSession(ctx, developerID, sessionID); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
-	a.forget(id)
+	a.forget(sessionID)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"modelgate.internal/controlplane/internal/org"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
 )
@@ -123,7 +124,7 @@ func (s *Apps) Create(ctx context.Context, a App) (App, error) {
 	if len(items) > 0 {
 		return App{}, apierr.Violations(items...)
 	}
-	if a.OrgID != nil && !isID(*a.OrgID) {
+	if a.OrgID != nil && !id.Valid(*a.OrgID) {
 		return App{}, org.ErrOtherOrg
 	}
 	if err := s.Store.CreateApp(ctx, a); err != nil {
@@ -139,7 +140,7 @@ func (s *Apps) List(ctx context.Context, developerID string) ([]App, error) {
 
 // Get returns an app of a developer. Errors: ErrNoApp.
 func (s *Apps) Get(ctx context.Context, developerID, appID string) (App, error) {
-	if !isID(appID) {
+	if !id.Valid(appID) {
 		return App{}, ErrNoApp
 	}
 	return s.Store.App(ctx, developerID, appID)
@@ -148,7 +149,7 @@ func (s *Apps) Get(ctx context.Context, developerID, appID string) (App, error) 
 // Update changes an app and tells the nodes what that means for its keys, with the version it returns. Errors: ErrNoApp,
 // 422.
 func (s *Apps) Update(ctx context.Context, developerID, appID string, u Update) (App, plane.Version, error) {
-	if !isID(appID) {
+	if !id.Valid(appID) {
 		return App{}, 0, ErrNoApp
 	}
 	var items []apierr.Item
@@ -168,7 +169,7 @@ func (s *Apps) Update(ctx context.Context, developerID, appID string, u Update) 
 
 // Delete removes an app with its keys, which stop working. Errors: ErrNoApp.
 func (s *Apps) Delete(ctx context.Context, developerID, appID string) (plane.Version, error) {
-	if !isID(appID) {
+	if !id.Valid(appID) {
 		return 0, ErrNoApp
 	}
 	return s.Store.DeleteApp(ctx, developerID, appID)
@@ -235,9 +236,6 @@ func checkFuture(at *time.Time, now time.Time) []apierr.Item {
 		Input: at.Format(time.RFC3339),
 	}}
 }
-
-// isID tells an id from any other text, which the database would not take as a UUID.
-func isID(text string) bool { return uuid.Validate(text) == nil && len(text) == 36 }
 
 // stored is a time as the database keeps it.
 func stored(t *time.Time) *time.Time {

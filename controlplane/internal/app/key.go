@@ -12,6 +12,7 @@ import (
 
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/plane"
 )
@@ -88,7 +89,7 @@ func (s *Apps) CreateKey(ctx context.Context, developerID, appID string, once *O
 
 // Keys returns the keys of an app, newest first. Errors: ErrNoApp.
 func (s *Apps) Keys(ctx context.Context, developerID, appID string) ([]Key, error) {
-	if !isID(appID) {
+	if !id.Valid(appID) {
 		return nil, ErrNoApp
 	}
 	return s.Store.Keys(ctx, developerID, appID)
@@ -150,8 +151,8 @@ type KeyValue struct {
 // Chosen returns the key that a token stands for: the one that is named, the oldest that works of the named app, or, where
 // neither is, the developer's oldest. Errors: ErrNoActiveKey; ErrNoChosenKey, also of what is not the developer's.
 func (s *Apps) Chosen(ctx context.Context, developerID, appID, keyID string) (KeyValue, error) {
-	for _, id := range []string{appID, keyID} {
-		if id != "" && !isID(id) {
+	for _, chosen := range []string{appID, keyID} {
+		if chosen != "" && !id.Valid(chosen) {
 			return KeyValue{}, ErrNoChosenKey
 		}
 	}
@@ -163,11 +164,11 @@ func (s *Apps) Chosen(ctx context.Context, developerID, appID, keyID string) (Ke
 }
 
 // choice is what a query takes for an ID that need not be named.
-func choice(id string) *string {
-	if id == "" {
+func choice(named string) *string {
+	if named == "" {
 		return nil
 	}
-	return &id
+	return &named
 }
 
 // Value returns the current value of a key that works, for a call on behalf of the developer: the chosen key, the oldest of
@@ -179,7 +180,7 @@ func (s *Apps) Value(ctx context.Context, developerID, appID, keyID string) (str
 			return "", err
 		}
 	}
-	if keyID != "" && !isID(keyID) {
+	if keyID != "" && !id.Valid(keyID) {
 		return "", ErrNoKey
 	}
 	k, sealed, err := s.Store.KeyToUse(ctx, developerID, choice(appID), choice(keyID), s.now())
@@ -220,7 +221,7 @@ func (s *Apps) Tokens(ctx context.Context, developerID string) ([]Key, error) {
 
 // RevokeToken ends a Darwin token for good. Errors: ErrNoToken.
 func (s *Apps) RevokeToken(ctx context.Context, developerID, keyID string) (Key, error) {
-	if !isID(keyID) {
+	if !id.Valid(keyID) {
 		return Key{}, ErrNoToken
 	}
 	return s.Store.RevokeKey(ctx, developerID, "", keyID, s.now())
@@ -275,10 +276,10 @@ func SealContext(accountID, keyID string, hash []byte) string {
 }
 
 func checkIDs(appID, keyID string) error {
-	if !isID(appID) {
+	if !id.Valid(appID) {
 		return ErrNoApp
 	}
-	if !isID(keyID) {
+	if !id.Valid(keyID) {
 		return ErrNoKey
 	}
 	return nil

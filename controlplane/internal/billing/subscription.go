@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stripe/stripe-go/v76"
 	"github.com/stripe/stripe-go/v76/invoice"
 	"github.com/stripe/stripe-go/v76/subscription"
+
+	"modelgate.internal/shared/id"
 )
 
 // View is how an account stands.
@@ -172,7 +173,7 @@ func (b *Billing) Keep(ctx context.Context, accountID string, appIDs []string) e
 	if b.Stripe == nil {
 		return ErrNotConfigured
 	}
-	if slices.ContainsFunc(appIDs, func(id string) bool { return uuid.Validate(id) != nil }) {
+	if slices.ContainsFunc(appIDs, func(appID string) bool { return !id.Valid(appID) }) {
 		return ErrNoSuchApp
 	}
 	if _, err := b.Store.OpenAccount(ctx, accountID, b.now()); err != nil {

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"modelgate.internal/controlplane/internal/ingest"
+	"modelgate.internal/shared/id"
 	"modelgate.internal/shared/wire"
 )
 
@@ -47,7 +46,7 @@ type CallQuery struct {
 // cursor or a key id that is none; 503.
 func (l *Ledger) AppCalls(ctx context.Context, q CallQuery, now time.Time) (wire.RequestPage, error) {
 	page := wire.RequestPage{Requests: []wire.RequestEntry{}, KeptDays: int(ingest.CallsKept / day)}
-	if _, err := uuid.Parse(q.KeyID); err != nil && q.KeyID != "" {
+	if q.KeyID != "" && !id.Valid(q.KeyID) {
 		return page, refused("key_id", "it must be the id of a key", q.KeyID)
 	}
 	since := now.Add(-ingest.CallsKept)

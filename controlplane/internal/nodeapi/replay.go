@@ -6,9 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 	"modelgate.internal/shared/plane"
 )
 
@@ -25,7 +24,7 @@ func (h handler) claimReplay(w *answer, r *http.Request) error {
 	if err := message(w, r, BodyBytesMax, &c); err != nil {
 		return err
 	}
-	if !isUUID(c.ClaimID) || !isUUID(c.Scope) || !isUUID(c.KeyID) || len(c.Key) != sha256.Size || len(c.Request) != sha256.Size {
+	if !id.Valid(c.ClaimID) || !id.Valid(c.Scope) || !id.Valid(c.KeyID) || len(c.Key) != sha256.Size || len(c.Request) != sha256.Size {
 		return apierr.New(apierr.BadRequest, "A claim has the UUIDs of claim, scope and key and two SHA-256 hashes.")
 	}
 	there, err := h.Replays.Claim(r.Context(), &c)
@@ -43,7 +42,7 @@ func (h handler) renewReplay(w *answer, r *http.Request) error {
 	if err := message(w, r, BodyBytesMax, &renewal); err != nil {
 		return err
 	}
-	if !isUUID(renewal.ClaimID) {
+	if !id.Valid(renewal.ClaimID) {
 		return errNoClaim
 	}
 	held, err := h.Replays.Renew(r.Context(), renewal.ClaimID)
@@ -56,7 +55,7 @@ func (h handler) endReplay(w *answer, r *http.Request) error {
 	if err := message(w, r, plane.ReplayMessageBytesMax, &end); err != nil {
 		return err
 	}
-	if !isUUID(end.ClaimID) {
+	if !id.Valid(end.ClaimID) {
 		return errNoClaim
 	}
 	held, err := h.Replays.End(r.Context(), &end)
@@ -72,11 +71,6 @@ func tellHeld(w *answer, held bool, err error) error {
 	w.Header().Set("Content-Type", "application/json")
 	writeJSON(w, plane.ReplayHeld{Held: held})
 	return nil
-}
-
-func isUUID(text string) bool {
-	_, err := uuid.Parse(text)
-	return err == nil && len(text) == len(uuid.Nil.String())
 }
 
 // message decodes a body of another program of ours. Errors: 400, 413.

@@ -9,11 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"modelgate.internal/controlplane/internal/ingest"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
+	"modelgate.internal/shared/id"
 	"modelgate.internal/shared/plane"
 )
 
@@ -98,7 +97,7 @@ func (h handler) days(w *answer, r *http.Request) error {
 		return apierr.New(apierr.BadRequest, "There are more than "+strconv.Itoa(plane.DaysAccountsMax)+" accounts. Ask for fewer at a time.")
 	}
 	for _, account := range body.Accounts {
-		if _, err := uuid.Parse(account); err != nil || len(account) != len(uuid.Nil.String()) {
+		if !id.Valid(account) {
 			return apierr.New(apierr.BadRequest, "An account is not a UUID.")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/mail"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 )
 
 // States of an invite.
@@ -126,29 +127,29 @@ func (s *Orgs) Resend(ctx context.Context, by, id string) (Sent, error) {
 }
 
 // Revoke ends an invite. Errors: ErrNoOrg, ErrNoInvite, ErrClosed, 403.
-func (s *Orgs) Revoke(ctx context.Context, by, id string) error {
-	if uuid.Validate(id) != nil {
-		id = uuid.Nil.String() // nobody's: who has not the right to revoke is told that first
+func (s *Orgs) Revoke(ctx context.Context, by, inviteID string) error {
+	if !id.Valid(inviteID) {
+		inviteID = uuid.Nil.String() // nobody's: who has not the right to revoke is told that first
 	}
-	return s.Store.RevokeInvite(ctx, by, id, s.now())
+	return s.Store.RevokeInvite(ctx, by, inviteID, s.now())
 }
 
 // Look returns an invite to anybody who knows its id. Error: ErrNoInvite.
-func (s *Orgs) Look(ctx context.Context, id string) (Invite, error) {
-	if uuid.Validate(id) != nil {
+func (s *Orgs) Look(ctx context.Context, inviteID string) (Invite, error) {
+	if !id.Valid(inviteID) {
 		return Invite{}, ErrNoInvite
 	}
-	return s.Store.Invite(ctx, id)
+	return s.Store.Invite(ctx, inviteID)
 }
 
 // Accept makes the developer a member. Where there is mail the address must be verified; without it nothing can be, and the
 // link that the inviter handed over stands for it. Errors: ErrNoInvite, ErrClosed, ErrOtherEmail, ErrUnverified, ErrTaken,
 // ErrFull.
-func (s *Orgs) Accept(ctx context.Context, by, id string) (Invite, error) {
-	if uuid.Validate(id) != nil {
+func (s *Orgs) Accept(ctx context.Context, by, inviteID string) (Invite, error) {
+	if !id.Valid(inviteID) {
 		return Invite{}, ErrNoInvite
 	}
-	return s.Store.AcceptInvite(ctx, by, id, s.Mailer.Configured(), s.now())
+	return s.Store.AcceptInvite(ctx, by, inviteID, s.Mailer.Configured(), s.now())
 }
 
 // inviter returns the organization of a developer who may invite, and the developer's name.

@@ -6,6 +6,7 @@ import (
 
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 )
 
 // ErrUnknown is an ID of no organization.
@@ -19,14 +20,17 @@ type Change struct {
 	Tokens    *int64 // per minute
 }
 
-// Set changes the limits of an organization; the nodes follow at once. Its plan is its founder's, or what it pays for.
-func (s *Orgs) Set(ctx context.Context, id string, c Change) (Org, error) {
+// Set changes the limits of an organization; the nodes follow at once. Its plan is its founder's, or what it pays for. Error: ErrUnknown.
+func (s *Orgs) Set(ctx context.Context, orgID string, c Change) (Org, error) {
 	for _, n := range []*int64{c.PerMinute, c.PerDay, c.InFlight, c.Tokens} {
 		if n != nil && (*n < 0 || *n > account.OverrideMax) {
 			return Org{}, fmt.Errorf("a limit of %d: want 1 to %d, or 0 to go back to the plan's", *n, account.OverrideMax)
 		}
 	}
-	return s.Store.ChangeOrg(ctx, id, c)
+	if !id.Valid(orgID) {
+		return Org{}, ErrUnknown
+	}
+	return s.Store.ChangeOrg(ctx, orgID, c)
 }
 
 // Apply returns o changed as c says.

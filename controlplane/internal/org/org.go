@@ -12,6 +12,7 @@ import (
 	"modelgate.internal/controlplane/internal/mail"
 	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/id"
 )
 
 // Org is an organization.
@@ -175,7 +176,7 @@ func (s *Orgs) Search(ctx context.Context, by, part string) ([]Found, error) {
 
 // AddMember makes a developer a member. Errors: ErrNoOrg, ErrNoDeveloper, ErrTaken, ErrFull, 403.
 func (s *Orgs) AddMember(ctx context.Context, by, developerID, role string) (Member, error) {
-	if uuid.Validate(developerID) != nil {
+	if !id.Valid(developerID) {
 		developerID = uuid.Nil.String() // nobody's: who has not the right to add members is told that first
 	}
 	return s.Store.AddMember(ctx, by, developerID, role, s.now())
@@ -183,18 +184,18 @@ func (s *Orgs) AddMember(ctx context.Context, by, developerID, role string) (Mem
 
 // RemoveMember ends a membership; it is anybody's right to end their own. Errors: ErrNoOrg, ErrNoMember, ErrLastOwner, 403.
 func (s *Orgs) RemoveMember(ctx context.Context, by, developerID string) error {
-	if uuid.Validate(developerID) != nil {
+	if !id.Valid(developerID) {
 		developerID = uuid.Nil.String()
 	}
-	return s.Store.RemoveMember(ctx, by, strings.ToLower(developerID))
+	return s.Store.RemoveMember(ctx, by, developerID)
 }
 
 // ChangeRole gives a member another role. Errors: ErrNoOrg, ErrNoMember, ErrLastOwner, 403.
 func (s *Orgs) ChangeRole(ctx context.Context, by, developerID, role string) (Member, error) {
-	if uuid.Validate(developerID) != nil {
+	if !id.Valid(developerID) {
 		developerID = uuid.Nil.String()
 	}
-	return s.Store.ChangeRole(ctx, by, strings.ToLower(developerID), role)
+	return s.Store.ChangeRole(ctx, by, developerID, role)
 }
 
 // AllowMail returns nil if a developer may send test mails: with the Enterprise plan, or as one who manages an organization
