@@ -4,8 +4,8 @@
 // server. Cameras are calibrated here, because the gateway has no such operation, and the calibrations go along with the
 // calls that need them.
 //
-// The package checks what it needs to send a call on (endpoint, key, size); the rest is the gateway's to judge. It
-// retries nothing, since a call may cost something.
+// A body is held to the contract before it is sent on; what free-form members mean is the gateway's to judge. Nothing is
+// retried, since a call may cost something.
 //
 // While the gateway is away calls fail with a 502, while the database is away with the store's 503. What a call may take
 // (bytes, time, calls at once) is bounded in limits.go. All types are safe for concurrent use; an [Answer] has one reader.

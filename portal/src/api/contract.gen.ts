@@ -914,8 +914,10 @@ export interface paths {
          *     oldest test key; one that works, else 409. The gateway's answer is passed on with its status and its headers about limits, errors
          *     too; `X-Answered-By: gateway` tells them from the portal's own.
          *
-         *     `endpoint` is where the call goes. `predict` without `input_data` or `input` is a prompt, and goes to the agent if it is a conversation
-         *     of the family darwin, else to `generate`. Other properties go along.
+         *     `endpoint` is where the call goes. With `predict`, a prompt goes to the agent if it is a conversation of the family darwin, else to
+         *     `generate`. It stands in `prompt`, or, for the family darwin, as a text in `input_data` or `input`. So does an object for a task that
+         *     a chat model answers (conversation, reasoning, planning, code, vision): it is the `kwargs`. `family` and `task` are sent
+         *     along, also where they are the defaults. Other properties go along as they are.
          */
         post: operations["playground"];
         delete?: never;
