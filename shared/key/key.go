@@ -19,6 +19,7 @@ const (
 	Test   Kind = "test"   // the same API with sandboxed usage
 	Darwin Kind = "darwin" // accepted on the Darwin host only
 	Stream Kind = "stream" // a short-lived JWT that stands for a key
+	Portal Kind = "portal" // a developer's own session in the portal, for calls that no key was chosen for
 )
 
 const (
@@ -51,7 +52,7 @@ func (k Kind) Prefix() string {
 		return prefixTest
 	case Darwin:
 		return prefixDarwin
-	case Stream:
+	case Stream, Portal:
 		return ""
 	}
 	return ""

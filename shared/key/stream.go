@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -16,8 +17,11 @@ import (
 // StreamLife is how long a stream token is accepted. A stream that began with it may take longer.
 const StreamLife = 5 * time.Minute
 
-// StreamBytesMax bounds the text of a stream token.
-const StreamBytesMax = 1 << 10
+// SessionLife is how long a token is accepted that says itself what it may do. It is made for one call, and nothing can take it back.
+const SessionLife = time.Minute
+
+// StreamBytesMax bounds the text of a token.
+const StreamBytesMax = 2 << 10
 
 // Names in stream tokens. The audience keeps them apart from the portal's sessions.
 const (
@@ -33,10 +37,11 @@ var (
 )
 
 // streamClaims are those of RFC 7519 with the key in sub, and the digest by which nodes look the key up. The digest opens
-// nothing: it is of 256 random bits.
+// nothing: it is of 256 random bits. A token that stands for no key has what it may do in the place of the digest.
 type streamClaims struct {
 	jwt.RegisteredClaims
-	Digest string `json:"kh"`
+	Digest  string          `json:"kh,omitempty"`
+	Session json.RawMessage `json:"session,omitempty"`
 }
 
 // StreamSigner signs stream tokens: JWTs (RFC 7519) under Ed25519 (RFC 8037) that stand for a key. It is immutable.
@@ -75,17 +80,24 @@ func (s *StreamSigner) Public() map[string][]byte { return s.public }
 
 // Sign returns a token that stands for a key until StreamLife has passed.
 func (s *StreamSigner) Sign(keyID string, digest Digest, now time.Time) (string, error) {
+	return s.sign(keyID, now, StreamLife, streamClaims{Digest: hex.EncodeToString(digest[:])})
+}
+
+// SignSession returns a token that says itself, in the JSON of session, who calls and what they may do, until SessionLife has passed.
+func (s *StreamSigner) SignSession(subject string, session []byte, now time.Time) (string, error) {
+	return s.sign(subject, now, SessionLife, streamClaims{Session: session})
+}
+
+func (s *StreamSigner) sign(subject string, now time.Time, life time.Duration, claims streamClaims) (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return "", fmt.Errorf("sign a stream token: %w", err)
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, streamClaims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: streamIssuer, Audience: jwt.ClaimStrings{streamAudience}, Subject: keyID, ID: hex.EncodeToString(id[:]),
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(StreamLife)),
-		},
-		Digest: hex.EncodeToString(digest[:]),
-	})
+	claims.RegisteredClaims = jwt.RegisteredClaims{
+		Issuer: streamIssuer, Audience: jwt.ClaimStrings{streamAudience}, Subject: subject, ID: hex.EncodeToString(id[:]),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(life)),
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims)
 	token.Header["kid"] = s.kid
 	text, err := token.SignedString(s.private)
 	if err != nil {
@@ -97,7 +109,8 @@ func (s *StreamSigner) Sign(keyID string, digest Digest, now time.Time) (string,
 // StreamToken is what a token says.
 type StreamToken struct {
 	KeyID   string
-	Digest  Digest // of the key that it stands for
+	Digest  Digest // of the key that it stands for; zero when Session is set
+	Session []byte // JSON of what it may do, of a token that stands for no key; else nil
 	Expires time.Time
 }
 
@@ -133,7 +146,13 @@ func (v *StreamVerifier) Verify(text []byte, now time.Time) (StreamToken, error)
 	case err != nil:
 		return StreamToken{}, ErrStreamMalformed
 	}
-	t := StreamToken{KeyID: claims.Subject, Expires: claims.ExpiresAt.Time}
+	t := StreamToken{KeyID: claims.Subject, Expires: claims.ExpiresAt.Time, Session: claims.Session}
+	if len(claims.Session) > 0 {
+		if claims.Digest != "" {
+			return StreamToken{}, ErrStreamMalformed
+		}
+		return t, nil
+	}
 	if n, err := hex.Decode(t.Digest[:], []byte(claims.Digest[:min(len(claims.Digest), 2*len(t.Digest))])); err != nil || n != len(t.Digest) {
 		return StreamToken{}, ErrStreamMalformed
 	}

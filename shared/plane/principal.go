@@ -10,7 +10,7 @@ import (
 // with a grace period has two records with the same KeyID.
 type Principal struct {
 	KeyID       string    `json:"key_id"`
-	AppID       string    `json:"app_id,omitempty"` // empty for Darwin tokens
+	AppID       string    `json:"app_id,omitempty"` // empty for Darwin tokens and the portal
 	DeveloperID string    `json:"developer_id"`
 	OrgID       string    `json:"org_id,omitempty"` // set when an organization owns the app
 	Kind        key.Kind  `json:"kind"`
@@ -26,6 +26,13 @@ func (p *Principal) Account() string {
 		return p.OrgID
 	}
 	return p.DeveloperID
+}
+
+// Session is what a token says that stands for no key: a developer's own session in the portal. Its KeyID is the developer's, which is
+// no key's, so its limits and its usage are its own, but for those of the account.
+type Session struct {
+	Principal Principal `json:"principal"`
+	Seen      Version   `json:"seen"` // the config version when it was signed
 }
 
 // Scope restricts a key. An empty list allows everything of its sort.

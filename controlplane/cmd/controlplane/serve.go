@@ -252,7 +252,7 @@ func (e *env) startPublic(g *run.Group, s *store.Store, keys secrets, mailer *ma
 	if !built {
 		e.log.Warn("this build has no portal bundle, a page that says so is served in its place")
 	}
-	apps := &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Now: time.Now}
+	apps := &app.Apps{Store: s, Vault: keys.vault, Pepper: keys.peppers[0], Streams: keys.streams, Now: time.Now}
 	handlers, err := api.New(api.Config{
 		Accounts: &account.Accounts{
 			Store: s, Passwords: passwords, Signer: keys.signer, Throttle: account.NewThrottle(time.Now),

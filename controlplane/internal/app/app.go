@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/controlplane/internal/secret"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/id"
@@ -86,6 +87,8 @@ type Store interface {
 	// KeyToUse returns the oldest key that works at now and its current value: of the app, the key, or both; with neither,
 	// the oldest test key. Without any it is ErrNoKeyToUse.
 	KeyToUse(ctx context.Context, developerID string, appID, keyID *string, now time.Time) (Key, Secret, error)
+	// SessionTerms returns what the developer's account may do, and the config version at which that was read.
+	SessionTerms(ctx context.Context, developerID string) (plan.Terms, plane.Version, error)
 }
 
 // What can be wrong with an app or a key.
@@ -109,7 +112,9 @@ type Apps struct {
 	Store  Store
 	Vault  *secret.Vault
 	Pepper []byte // tags new keys
-	Now    func() time.Time
+	// Streams signs the tokens of sessions that call without a key.
+	Streams *key.StreamSigner
+	Now     func() time.Time
 }
 
 // Create makes an app of a.DeveloperID, or of a.OrgID, from the other fields the caller set. Errors: 403 over the plan's

@@ -151,8 +151,8 @@ func (t Terms) AllowApp(have int64) error {
 		"The %s plan allows %d apps and you have %d. Delete one or change to a larger plan.", p.Name, p.Apps, have))
 }
 
-// Limits are the limits that a key carries. A Darwin token belongs to no app; test keys do not count against the day
-// quota.
+// Limits are the limits that a key carries, or the session that calls without one. Darwin tokens and sessions belong to no app; test
+// keys do not count against the day quota.
 func (t Terms) Limits(kind key.Kind, keyID, appID string, appPerMinute int64) []plane.Limit {
 	limits := []plane.Limit{{
 		Name: plane.LimitKeyMinute, Bucket: "key/" + keyID + "/minute", Max: t.MinuteLimit(), Window: time.Minute,
@@ -162,7 +162,7 @@ func (t Terms) Limits(kind key.Kind, keyID, appID string, appPerMinute int64) []
 			Name: plane.LimitAppMinute, Bucket: "app/" + appID + "/minute", Max: appPerMinute, Window: time.Minute,
 		})
 	}
-	if kind == key.Live || kind == key.Darwin {
+	if kind != key.Test {
 		limits = append(limits, plane.Limit{
 			Name: plane.LimitAccountDay, Bucket: "account/" + t.AccountID + "/day", Max: t.DayLimit(),
 			Window: 24 * time.Hour, Daily: true,

@@ -1,7 +1,15 @@
 // Package playground makes test calls for developers who are signed in to the portal: it turns what the portal sends into a
 // request to the gateway, with the value of the chosen key, and hands back the gateway's answer as it came. So the key decides
 // what is allowed, whose limits hold and whose usage it is, exactly as in a call from outside; its value never leaves the
-// server. Cameras are calibrated here, because the gateway has no such operation, and the calibrations go along with the
+// server.
+//
+// Where no key was chosen the call is made by the developer's own session: with a token that the control plane signs for this one call,
+// that nodes accept for a minute, and that nobody is shown. It may do what the developer's plan allows; what it uses counts against the
+// account's day and stands in the usage under the developer's id in the place of a key's. Nothing takes such a token back: a call that
+// has begun when the account is closed ends by itself. Tasks are made with the oldest test key while there is one, which costs
+// nothing of the day.
+//
+// Cameras are calibrated here, because the gateway has no such operation, and the calibrations go along with the
 // calls that need them.
 //
 // A body is held to the contract before it is sent on; what free-form members mean is the gateway's to judge. Nothing is

@@ -20,6 +20,8 @@ type Keys interface {
 	// Value returns the current value of a key that works: the chosen one, the oldest of the chosen app, or without a choice
 	// the oldest test key. Errors: 404 for what is not the developer's, 409 when no such key works.
 	Value(ctx context.Context, developerID, appID, keyID string) (string, error)
+	// Session returns a credential for one call of the developer's own session.
+	Session(ctx context.Context, developerID string) (string, error)
 }
 
 // Playground makes test calls.
@@ -76,13 +78,29 @@ func (p *Playground) Call(ctx context.Context, developerID string, op Operation,
 			return nil, err
 		}
 	}
-	key := q.apiKey
-	if key == "" {
-		if key, err = p.keys.Value(ctx, developerID, q.appID, q.keyID); err != nil {
-			return nil, err
-		}
+	key, err := p.credential(ctx, developerID, op, &q)
+	if err != nil {
+		return nil, err
 	}
 	return p.send(ctx, q, key, requestID)
+}
+
+// credential is what the call is made with. Without a choice that is the developer's own session; a task is made with the oldest test
+// key as long as there is one, so that it costs nothing of the day.
+func (p *Playground) credential(ctx context.Context, developerID string, op Operation, q *question) (string, error) {
+	switch {
+	case q.apiKey != "":
+		return q.apiKey, nil
+	case q.appID == "" && q.keyID == "":
+		if op == Task || op == TaskStream {
+			value, err := p.keys.Value(ctx, developerID, "", "")
+			if err == nil || apierr.From(err).Kind != apierr.Conflict {
+				return value, err
+			}
+		}
+		return p.keys.Session(ctx, developerID)
+	}
+	return p.keys.Value(ctx, developerID, q.appID, q.keyID)
 }
 
 func (p *Playground) send(ctx context.Context, q question, key, requestID string) (*Answer, error) {

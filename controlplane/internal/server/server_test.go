@@ -190,7 +190,7 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apps := &app.Apps{Store: s, Vault: vault, Pepper: key, Now: time.Now}
+	apps := &app.Apps{Store: s, Vault: vault, Pepper: key, Streams: streams, Now: time.Now}
 	began := time.Now() // the throttle's clock stands still, so that a slow machine changes nothing
 	a, err := api.New(api.Config{
 		Accounts: &account.Accounts{

@@ -97,6 +97,11 @@ const (
 						SELECT m.org_id FROM org_members AS m WHERE m.developer_id = $1 AND m.role = ANY ($5::TEXT[]))))
 		ORDER BY created_at, id LIMIT 1`
 
+	// The version is read with the terms: what changed them later has a later one.
+	selectSessionTerms = `
+		SELECT d.id AS account_id, d.plan, d.per_minute, d.per_day, d.in_flight, d.tokens_per_minute AS tokens, r.rev
+		FROM developers AS d CROSS JOIN config_rev AS r WHERE d.id = $1 AND r.id = 1`
+
 	selectHashesOfKey = `SELECT hash FROM api_key_secrets WHERE key_id = $1 AND state = 'active' ORDER BY version`
 
 	selectHashesOfApp = `
@@ -153,6 +158,7 @@ func appStatements() map[string]string {
 		"selectSecret":            selectSecret,
 		"selectOldestKey":         selectOldestKey,
 		"selectKeyToUse":          selectKeyToUse,
+		"selectSessionTerms":      selectSessionTerms,
 		"selectHashesOfKey":       selectHashesOfKey,
 		"selectHashesOfApp":       selectHashesOfApp,
 		"eraseSecrets":            eraseSecrets,

@@ -7,9 +7,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
 	"modelgate.internal/controlplane/internal/audit"
 	"modelgate.internal/controlplane/internal/org"
+	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/plane"
 )
@@ -227,6 +229,17 @@ func (s *Store) KeyToUse(ctx context.Context, developerID string, appID, keyID *
 	}
 	secret, err := one[app.Secret](ctx, s.pool, selectSecret, k.ID)
 	return k, secret, missing(err, app.ErrNoKeyToUse, "load secret") // revoked in between
+}
+
+// SessionTerms implements [app.Store].
+func (s *Store) SessionTerms(ctx context.Context, developerID string) (plan.Terms, plane.Version, error) {
+	row, err := one[sessionTerms](ctx, s.pool, selectSessionTerms, developerID)
+	return row.Terms, plane.Version(row.Rev), missing(err, account.ErrNoDeveloper, "load terms")
+}
+
+type sessionTerms struct {
+	plan.Terms
+	Rev int64
 }
 
 // loadKey loads a key, or a token when appID is empty.

@@ -1,7 +1,8 @@
 // Package auth turns the text of a credential into the caller it speaks for.
 //
 // A stream token, which is a JWT that the control plane signed, speaks for a key and goes the key's way once its signature is
-// verified: it has the key's scope and limits and ends with it, and so do its streams.
+// verified: it has the key's scope and limits and ends with it, and so do its streams. A token that the control plane signed for one call
+// of a developer's session in the portal stands for no key: it says the principal itself, and lives for a minute.
 //
 // A text is judged in this order, cheapest first: shape, tag, a bounded cache in memory, the node's index of keys. Nothing is
 // asked over a network and no text is kept: keys are known by their SHA-256. What a caller may do (scope, host) is not decided

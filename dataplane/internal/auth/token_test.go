@@ -3,6 +3,7 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -142,6 +143,53 @@ func BenchmarkStreamToken(b *testing.B) {
 	for b.Loop() {
 		if _, err := k.ask(token, now); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// sessionToken signs a token of a developer's own session that allows so many calls per minute.
+func (k *tokens) sessionToken(t testing.TB, kind key.Kind, perMinute int64, now time.Time) []byte {
+	t.Helper()
+	text, err := json.Marshal(plane.Session{Seen: 3, Principal: plane.Principal{
+		KeyID: "dev_1", DeveloperID: "dev_1", Kind: kind,
+		Limits: []plane.Limit{{Name: plane.LimitKeyMinute, Bucket: "key/dev_1/minute", Max: perMinute, Window: time.Minute}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := k.signer.SignSession("dev_1", text, now)
+	if err != nil || len(token) > key.StreamBytesMax {
+		t.Fatalf("%d bytes: %v", len(token), err)
+	}
+	return []byte(token)
+}
+
+func TestASessionTokenSaysItselfWhatItMayDo(t *testing.T) {
+	k := newTokens(t)
+	now := time.Now()
+	first, second := k.sessionToken(t, key.Portal, 2, now), k.sessionToken(t, key.Portal, 2, now)
+	one, err := k.Authenticate(t.Context(), first, now)
+	if err != nil || one.Kind != key.Portal || one.Account() != "dev_1" || one.KeyID != "dev_1" || one.AppID != "" || one.Seen != 3 {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	two, err := k.Authenticate(t.Context(), second, now)
+	if err != nil || one.Cells.Counters()[0] != two.Cells.Counters()[0] {
+		t.Errorf("two tokens of a session do not share their limits: %v", err)
+	}
+	if again, err := k.Authenticate(t.Context(), first, now); err != nil || again.Cells.Counters()[0] != one.Cells.Counters()[0] {
+		t.Errorf("the same token again: %v", err)
+	}
+	for what, tt := range map[string]struct {
+		token []byte
+		at    time.Time
+		want  error
+	}{
+		"old":              {first, now.Add(key.SessionLife), auth.ErrTokenExpired},
+		"old and not seen": {k.sessionToken(t, key.Portal, 2, now), now.Add(key.SessionLife), auth.ErrTokenExpired},
+		"of a live key":    {k.sessionToken(t, key.Live, 2, now), now, auth.ErrTokenMalformed},
+	} {
+		if _, err := k.Authenticate(t.Context(), tt.token, tt.at); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

@@ -910,8 +910,9 @@ export interface paths {
         /**
          * Make a test call
          * @description Forwards the call to the gateway with the value of a key, which never leaves the server. The key decides what is
-         *     allowed, whose limits hold and whose usage it is: that of `key_id`, the oldest of `app_id`, or without a choice the
-         *     oldest test key; one that works, else 409. The gateway's answer is passed on with its status and its headers about limits, errors
+         *     allowed, whose limits hold and whose usage it is: that of `key_id`, or the oldest of `app_id`; one that works, else 409. Without a
+         *     choice it is the oldest test key, and where there is none the session itself: it may do what the plan allows, counts against the
+         *     account's day, and stands in the usage without an app and with the developer's id as `key_id`. The gateway's answer is passed on with its status and its headers about limits, errors
          *     too; `X-Answered-By: gateway` tells them from the portal's own.
          *
          *     `endpoint` is where the call goes. With `predict`, a prompt goes to the agent if it is a conversation of the family darwin, else to
@@ -992,7 +993,8 @@ export interface paths {
         put?: never;
         /**
          * Try the biometric endpoints
-         * @description The session is enough: no key has to be named. The call is made with a key as in `/dev/playground`, by default the oldest test key.
+         * @description The session is enough: no key has to be named, and none has to exist. A key can be chosen as in `/dev/playground`. The same holds
+         *     for the voice, deep-search, depth-estimate, spatial-query and multicam-identify operations.
          */
         post: operations["playgroundBiometrix"];
         delete?: never;
@@ -3151,10 +3153,11 @@ export interface components {
             at: string;
         };
         AppGroup: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
-            /** @description Empty for Darwin tokens, which have no app. */
+            /** @description Empty for what has no app: Darwin tokens, and calls that the portal made without a key. */
             app_id: string;
         };
         KeyUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {
+            /** @description The developer's own id for calls that the portal made without a key. */
             key_id: string;
         };
         ModelUsage: components["schemas"]["Counters"] & components["schemas"]["Latency"] & {

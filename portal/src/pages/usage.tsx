@@ -3,13 +3,13 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { Schemas } from "../api/client";
 import { accountUsage, apps as appsQuery, appUsage } from "../api/queries";
 import { comparable, type Slice } from "../chart/series";
+import { useDeveloper } from "../session/session";
 import { buttonClass } from "../ui/button";
 import { Empty, PageHead } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
 import { CompareToggle, defaultDays, RangePicker, ranges, UsageView } from "./usage-view";
 
 const freshEveryMs = 10_000;
-const noKeyNames = new Map<string, string>();
 
 export function Usage() {
   const apps = useQuery(appsQuery);
@@ -41,6 +41,8 @@ export function Usage() {
 
 function UsageOf({ apps }: { apps: Schemas["App"][] }) {
   const search = useSearch({ from: "/console/usage" });
+  const developer = useDeveloper();
+  const keyNames = new Map(developer ? [[developer.id, "Portal"]] : []); // what was called here without a key
   const navigate = useNavigate();
   const days = ranges.includes(search.days ?? 0) ? (search.days ?? defaultDays) : defaultDays;
   const one = apps.find((a) => a.app_id === search.app);
@@ -62,8 +64,8 @@ function UsageOf({ apps }: { apps: Schemas["App"][] }) {
       replace: true,
     });
   };
-  const name = (id: string) => apps.find((a) => a.app_id === id)?.name ?? (id || "Darwin tokens");
-  const rest = { days, keyNames: noKeyNames, before };
+  const name = (id: string) => apps.find((a) => a.app_id === id)?.name ?? (id || "Darwin tokens and portal");
+  const rest = { days, keyNames, before };
   return (
     <>
       <PageHead title="Usage" about="Calls show within a few seconds.">
