@@ -54,13 +54,14 @@ func newReceiver(t *testing.T, now func() time.Time) *receiver {
 // alerting is a control plane in development with a clock of its own.
 type alerting struct {
 	*stack
+	t     *testing.T
 	clock time.Time
 	at    *alert.Alerts
 }
 
 func newAlerting(t *testing.T) *alerting {
 	t.Helper()
-	a := &alerting{stack: newStack(t), clock: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)}
+	a := &alerting{stack: newStack(t), t: t, clock: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)}
 	a.at = a.replica()
 	a.api.Alerts = a.at
 	return a
@@ -70,6 +71,7 @@ func newAlerting(t *testing.T) *alerting {
 func (a *alerting) replica() *alert.Alerts {
 	one := *a.api.Alerts
 	one.PublicURL, one.Now = "http://127.0.0.1:8080", func() time.Time { return a.clock }
+	one.Mailer = newMailer(a.t, a.vault, one.Now) // a letter is due by the clock of who queues it
 	return &one
 }
 

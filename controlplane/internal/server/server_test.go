@@ -140,6 +140,20 @@ func (fixedNodes) Await(_ context.Context, version plane.Version) (node.Receipt,
 	}, nil
 }
 
+// newMailer returns a mailer whose letters are never sent: the tests read the outbox.
+func newMailer(t *testing.T, vault *secret.Vault, now func() time.Time) *mail.Mailer {
+	t.Helper()
+	server, err := mail.NewServer(mail.Settings{SMTPURL: "smtp://127.0.0.1:1", From: "noreply@portal.example", TLS: mail.TLSNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mailer, err := mail.New(server, vault, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mailer
+}
+
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	log := &safeBuffer{}
@@ -178,14 +192,7 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mailServer, err := mail.NewServer(mail.Settings{SMTPURL: "smtp://127.0.0.1:1", From: "noreply@portal.example", TLS: mail.TLSNone})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mailer, err := mail.New(mailServer, vault, time.Now) // nothing is sent: the tests read the outbox
-	if err != nil {
-		t.Fatal(err)
-	}
+	mailer := newMailer(t, vault, time.Now)
 	unbilled, err := billing.New(s, nil, "http://portal.example", logger, time.Now, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
