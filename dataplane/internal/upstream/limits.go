@@ -14,6 +14,7 @@ const (
 	templateBytesMax   = 4 << 10  // of an event around its text
 	credentialBytesMax = 4 << 10
 	heldBytesMax       = 16 << 10 // of chunks without output that wait for the first with some
+	toolCallsMax       = 1024     // of an answer that are given ids
 	framesKeptBytes    = 4 << 10  // of a stream's buffer for rewritten chunks that is kept between them
 	speechBytesMax     = 16 << 20 // of audio that a server has spoken
 	speechFieldsBytes  = 256      // of an answer beside its audio

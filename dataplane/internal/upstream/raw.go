@@ -14,8 +14,8 @@ import (
 )
 
 // Raw is a chat that is put, and answered, in the words of OpenAI's chat completions. The request's members are passed on as
-// they are, behind the upstream's own name of the model. Of the answer its choices are, tool calls included, while what stands
-// around them is written anew: it would tell of the upstream. Literals are JSON string literals with their quotes.
+// they are, behind the upstream's own name of the model. Of the answer its choices are, tool calls included, which get ids
+// where the server gives none, while what stands around them is written anew: it would tell of the upstream. Literals are JSON string literals with their quotes.
 type Raw struct {
 	Fields    []byte   // members of the request's object but model, stream and stream_options: `"messages":[...],"seed":1`
 	Model     []byte   // literal: the model's name in the answer
@@ -97,6 +97,9 @@ func (s *ChatServer) rawWhole(c *Chat, body []byte) (Whole, error) {
 	if err != nil {
 		return Whole{}, s.content(err)
 	}
+	if w.called {
+		e.Choices = c.Raw.identify(e.Choices, "message", func(int) bool { return false })
+	}
 	b := make([]byte, 0, len(e.Choices)+len(e.Usage)+200)
 	b = append(c.Raw.open(b, "chat.completion", &e), e.Choices...)
 	if w.usage == nil {
@@ -125,6 +128,16 @@ type rawStream struct {
 	frames []byte          // events that Relay has not taken yet
 	usage  json.RawMessage // the provider's count as it came last
 	last   envelope        // of the latest chunk
+	calls  []int           // numbers of the tool calls that have begun
+}
+
+// callBegun reports whether a part of a tool call has come, and notes that one has.
+func (r *rawStream) callBegun(number int) bool {
+	if slices.Contains(r.calls, number) || len(r.calls) >= toolCallsMax {
+		return true
+	}
+	r.calls = append(r.calls, number)
+	return false
 }
 
 // add rewrites a chunk. It returns something that is not empty when the chunk has output, with which the answer begins: what
@@ -139,6 +152,9 @@ func (r *rawStream) add(data []byte, c *chunk) (output []byte, err error) {
 	}
 	if c.usage != nil {
 		r.usage = oneLine(e.Usage)
+	}
+	if c.called && (bytes.Contains(e.Choices, []byte(`"id"`)) || bytes.Contains(e.Choices, []byte(`"name"`))) { // not only arguments
+		e.Choices = r.identify(e.Choices, "delta", r.callBegun)
 	}
 	if c.choices > 0 {
 		r.event(&e, e.Choices, nil)

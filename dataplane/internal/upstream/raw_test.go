@@ -193,6 +193,92 @@ func TestRawAsk(t *testing.T) {
 	}
 }
 
+// Callers answer tool calls by their ids. Some servers leave them empty, or out.
+func TestToolCallsHaveIDs(t *testing.T) {
+	part := func(tools string) string {
+		return `data: {"choices":[{"index":0,"delta":{"tool_calls":` + tools + `}}]}` + "\n\n"
+	}
+	type toolCall struct {
+		Index    int
+		ID       *string
+		Function struct{ Name, Arguments string }
+	}
+	type chosen struct {
+		Choices []struct {
+			Delta, Message struct {
+				ToolCalls []toolCall `json:"tool_calls"`
+			}
+		}
+	}
+	read := func(t *testing.T, text string) (c chosen) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text), &c); err != nil || len(c.Choices) != 1 {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return c
+	}
+	whole := func(t *testing.T, tools string) []toolCall {
+		t.Helper()
+		up, _ := newScript(t, Options{}, func(a *act) {
+			a.body(200, "application/json", `{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":`+tools+`},"finish_reason":"tool_calls"}]}`)
+		})
+		got, err := up.Ask(t.Context(), rawChat(func(r *Raw) { r.Tools = true }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, string(got.Text)).Choices[0].Message.ToolCalls
+	}
+	streamed := func(t *testing.T, parts ...string) (calls []toolCall) {
+		t.Helper()
+		up, _ := newScript(t, Options{}, func(a *act) { a.events(); a.chunk(strings.Join(parts, "") + tail); a.end() })
+		s, err := up.Open(t.Context(), rawChat(func(r *Raw) { r.Tools = true }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, out := framesOf(t, s)
+		if out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		for _, frame := range frames {
+			calls = append(calls, read(t, frame).Choices[0].Delta.ToolCalls...)
+		}
+		return calls
+	}
+	ids := func(calls []toolCall) (list []string) {
+		for _, c := range calls {
+			if c.ID == nil {
+				list = append(list, "none")
+			} else {
+				list = append(list, *c.ID)
+			}
+		}
+		return list
+	}
+	made := func(id string) bool { return strings.HasPrefix(id, "call_") && len(id) == len("call_")+24 }
+
+	const two = `[{"id":"","type":"function","function":{"name":"f","arguments":"{\"a\":1e2}"}},{"type":"function","function":{"name":"g","arguments":"{}"}},{"id":"mine","function":{"name":"h","arguments":"{}"}}]`
+	got := whole(t, two)
+	if l := ids(got); len(l) != 3 || !made(l[0]) || !made(l[1]) || l[0] == l[1] || l[2] != "mine" {
+		t.Errorf("a whole answer has the ids %q", l)
+	}
+	if got[0].Function.Name != "f" || got[0].Function.Arguments != `{"a":1e2}` {
+		t.Errorf("the call became %+v", got[0])
+	}
+
+	calls := streamed(
+		t, part(`[{"index":0,"id":"","function":{"name":"f","arguments":""}}]`), part(`[{"index":0,"id":"","function":{"arguments":"{"}}]`),
+		part(`[{"index":1,"function":{"name":"g","arguments":"{}"}},{"index":0,"function":{"arguments":"}"}}]`),
+		part(`[{"index":2,"id":"mine","function":{"name":"h","arguments":""}}]`), part(`[{"index":2,"id":"","function":{"arguments":"{}"}}]`),
+	)
+	l := ids(calls)
+	if want := []string{ids(got)[0], "none", ids(got)[1], "none", "mine", "none"}; !slices.Equal(l, want) {
+		t.Errorf("a stream has the ids %q, want %q", l, want)
+	}
+	if calls[1].Function.Arguments != "{" || calls[3].Function.Arguments != "}" {
+		t.Errorf("the parts became %+v", calls)
+	}
+}
+
 func TestLowerHasTheMembersAskForLess(t *testing.T) {
 	for _, tt := range []struct {
 		fields string

@@ -11130,7 +11130,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of the model, in the form that OpenAI's API gives it. */
+            /** @description The answer of the model, in the form that OpenAI's API gives it. Tool calls that the model server gave no id have one. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11188,7 +11188,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of the model, in the form that OpenAI's API gives it. */
+            /** @description The answer of the model, in the form that OpenAI's API gives it. Tool calls that the model server gave no id have one. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
