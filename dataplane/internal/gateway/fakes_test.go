@@ -80,6 +80,8 @@ func newModel() *model {
 	return &model{opened: make(chan context.Context, 100), stopped: make(chan error, 100)}
 }
 
+var errBusyModel = apierr.New(apierr.Unavailable, "The upstream is busy.").After(2 * time.Second)
+
 var errModel = apierr.New(apierr.BadGateway, "The upstream of this model cannot be reached.")
 
 func (m *model) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, error) {
@@ -88,7 +90,7 @@ func (m *model) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, erro
 	case `"unreachable"`:
 		return upstream.Whole{}, errModel.Because(errors.New("dial: refused"))
 	case `"busy"`:
-		return upstream.Whole{}, apierr.New(apierr.Unavailable, "The upstream is busy.").After(2 * time.Second)
+		return upstream.Whole{}, errBusyModel
 	case `"too fast"`:
 		return upstream.Whole{}, apierr.New(apierr.Limited, "The upstream asks to slow down.").After(7 * time.Second)
 	case `"panic"`:
@@ -110,8 +112,11 @@ func (m *model) Ask(ctx context.Context, c *upstream.Chat) (upstream.Whole, erro
 }
 
 func (m *model) Open(ctx context.Context, c *upstream.Chat) (call.Stream, error) {
-	if said(c) == `"unreachable"` {
+	switch said(c) {
+	case `"unreachable"`:
 		return nil, errModel
+	case `"busy"`:
+		return nil, errBusyModel
 	}
 	return &script{m: m, ctx: ctx, prompt: said(c), raw: c.Raw != nil, budget: c.Budget}, nil
 }
