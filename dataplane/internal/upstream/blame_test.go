@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/plane"
 )
 
 // refusals asks servers of two dialects that answer with a status and a body, in every way, and returns the errors.
@@ -124,4 +126,14 @@ func TestAnErrorEventThatSpeaksOfTheRequest(t *testing.T) {
 	s := newNative(t, Options{}, events(`data: {"type":"error","status":400,"detail":"No such voice."}`+"\n\ndata: [DONE]\n\n"))
 	_, _, err := follow(t, s, nil)
 	checkFault(t, err, apierr.BadRequest, "refused the request: No such voice.")
+}
+
+// A chat server that does not know its model serves nobody. What a service does not know may be what this caller asked for.
+func TestWhatAServiceDoesNotKnowIsInDoubt(t *testing.T) {
+	for way, err := range refusals(t, 404, "", `{"detail":"No such voice."}`) {
+		e, ok := errors.AsType[*classed](err)
+		if !ok || e.FailureClass() != plane.FailRefused || e.Doubtful() != (way != "whole" && way != "stream") {
+			t.Errorf("%s: %v, %+v", way, err, e)
+		}
+	}
 }

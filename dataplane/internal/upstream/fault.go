@@ -187,7 +187,7 @@ func (s *server) refusal(conn *transport.Conn) *fault {
 		f.barred = true
 		f.answer.Detail = "The gateway's account at upstream " + s.id + " cannot pay for the call. This is for the gateway's operator to fix."
 	case status == 404:
-		f.barred = true
+		f.barred, f.doubtful = true, !s.chat // whose path and model are always the same
 		f.answer.Detail = "Upstream " + s.id + " does not know the model " + strconv.Quote(s.model) + " or its path. This is for the gateway's operator to fix."
 	case status == 409 && s.native:
 		f.answer.Kind = apierr.Conflict
