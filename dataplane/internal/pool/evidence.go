@@ -37,9 +37,9 @@ type witness struct {
 
 	hasFailed bool
 	failedAt  time.Duration // the last time
-	goods     uint64        // good answers to others until then
-	own       uint64        // good answers to this caller
-	suspect   bool          // failed before a good answer to somebody else, and again behind it
+	goods     uint64        // good answers to anything else until then
+	own       uint64        // good answers to the very request that failed
+	suspect   bool          // failed before a good answer to something else, and again behind it
 
 	round   uint64 // in which it failed or was asked
 	request uint64 // hash of what it asked then
@@ -78,7 +78,7 @@ func (e *evidence) hear(account string, now, window time.Duration) *witness {
 }
 
 // fail takes down a failure that a request can bring about. It is believed to be the server's unless the caller failed before
-// somebody else had a good answer, too: the server was well in between.
+// something else had a good answer, too: the server was well in between.
 func (e *evidence) fail(w *witness, now, window time.Duration) (believed bool) {
 	others := e.goods - w.own
 	switch {
@@ -93,13 +93,18 @@ func (e *evidence) fail(w *witness, now, window time.Duration) (believed bool) {
 	return !w.suspect || now-e.goodAt > window
 }
 
-// succeed takes down a good answer. Whose it is matters only while somebody fails.
-func (e *evidence) succeed(account string, now, window time.Duration) {
+// succeed takes down a good answer, and reports whether it matters whose it is, which it does while somebody fails.
+func (e *evidence) succeed(now, window time.Duration) bool {
 	e.goods++
 	e.goodAt = now
-	if e.doubted = e.doubted && now-e.doubtAt <= window; e.doubted {
-		w := e.hear(account, now, window)
-		w.good++
+	e.doubted = e.doubted && now-e.doubtAt <= window
+	return e.doubted
+}
+
+// please takes down whose a good answer was.
+func (e *evidence) please(w *witness, request uint64) {
+	w.good++
+	if w.hasFailed && !w.several && w.request == request {
 		w.own++
 	}
 }
@@ -127,10 +132,17 @@ func (e *evidence) marked(account string) bool {
 	return w != nil && w.round == e.round
 }
 
-// many reports whether the row is the evidence of so many callers that it is not theirs. What needs no witness is worth one.
-func (e *evidence) many() bool { return e.callers+e.certain >= quorum }
+// reach is whom the evidence of this round stands against: everybody if it is that of so many callers that it is not their doing.
+// What needs no witness is worth one.
+func (e *evidence) reach() scope {
+	if e.callers+e.certain >= quorum {
+		return forMost
+	}
+	return forSome
+}
 
-// rife reports whether nearly all calls fail: the share of each caller's, over the callers that were heard within the window.
+// rife reports whether nearly all calls fail: the share of each caller's, over the callers that were heard within the window. If so,
+// these are the witnesses of a new round.
 func (e *evidence) rife(now, window time.Duration) bool {
 	heard, results, percent := 0, 0, 0
 	for i := range e.witnesses {
@@ -141,7 +153,17 @@ func (e *evidence) rife(now, window time.Duration) bool {
 			percent += 100 * w.failed / n
 		}
 	}
-	return heard >= quorum && results >= shareResultsMin && percent >= heard*(100-sanePercent)
+	if results < shareResultsMin || percent < heard*(100-sanePercent) {
+		return false
+	}
+	e.renew()
+	for i := range e.witnesses {
+		if w := &e.witnesses[i]; w.used && w.failed > 0 && now-w.heard <= window {
+			e.mark(w, 0)
+			w.several = true // whatever they ask
+		}
+	}
+	return true
 }
 
 // hash tells requests apart.

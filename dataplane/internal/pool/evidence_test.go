@@ -69,6 +69,40 @@ func TestBadRequestsDoNotTakeAModelAway(t *testing.T) {
 	}
 }
 
+// Nor does one program of an account take it from the account's others, once an answer has come behind a failure.
+func TestBadRequestsDoNotTakeTheirOwnAccountsModelAway(t *testing.T) {
+	both(t, func(t *testing.T, w way) {
+		f := newField(t, 1, 1, guarded(func(*plane.UpstreamSpec) {}))
+		s := f.servers["a"]
+		s.events, s.bad = 0, map[string]error{}
+		for i := range 1000 {
+			s.bad[fmt.Sprint("bad", i)] = errServer
+		}
+		w.of(f, t.Context(), caller("one", "bad0"))
+		for i := range 100 {
+			for n := range 5 {
+				if _, err := w.of(f, t.Context(), caller("one", fmt.Sprint("good", n))); err != nil {
+					t.Fatalf("round %d: %v", i, err)
+				}
+			}
+			for n := range 10 {
+				if _, err := w.of(f, t.Context(), caller("one", fmt.Sprint("bad", 10*i+n))); !errors.Is(err, errServer) {
+					t.Fatalf("round %d: %v", i, err)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		// When no good answer has come for a window, it is the server.
+		s.set(func(s *server) { s.err = errServer })
+		time.Sleep(11 * time.Second)
+		for i := range 10 {
+			if _, err := w.of(f, t.Context(), caller("one", fmt.Sprint(i))); errors.Is(err, pool.ErrBroken) != (i >= 5) {
+				t.Errorf("call %d to a dead server: %v", i, err)
+			}
+		}
+	})
+}
+
 // Who is alone with a server that is dead is told so at once, whatever they ask.
 func TestALoneCallerOfADeadServerIsRefused(t *testing.T) {
 	for name, request := range map[string]func(i int) string{

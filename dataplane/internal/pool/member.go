@@ -145,7 +145,9 @@ func (m *member) succeeded(now time.Duration, g *grant) {
 	case m.evidence.failures > 0:
 		m.evidence.renew()
 	}
-	m.evidence.succeed(g.from.Account, now, m.guard.window)
+	if m.evidence.succeed(now, m.guard.window) {
+		m.evidence.please(m.evidence.hear(g.from.Account, now, m.guard.window), m.hash(&g.from))
+	}
 }
 
 // answered counts an answer that is neither good nor bad. It shows that the server can be reached, and no more.
@@ -181,7 +183,7 @@ func (m *member) failed(now time.Duration, g *grant, class plane.FailureClass, c
 		m.count(now, class, w, &g.from)
 	}
 	if m.scope == closed && e.rife(now, window) {
-		m.trip(now, class, forMost)
+		m.trip(now, class, e.reach())
 	}
 }
 
@@ -202,12 +204,9 @@ func (m *member) count(now time.Duration, class plane.FailureClass, w *witness, 
 	} else {
 		e.mark(w, m.hash(f))
 	}
-	reach := forSome
-	switch {
-	case e.certain >= m.guard.failures:
+	reach := e.reach()
+	if e.certain >= m.guard.failures {
 		reach = forAll
-	case e.many():
-		reach = forMost
 	}
 	switch {
 	case m.scope == closed && e.failures >= m.guard.failures:
@@ -249,11 +248,7 @@ func (m *member) cut(now time.Duration, g *grant) {
 		m.evidence.mark(w, 0)
 		w.several = true // whatever it asks
 	}
-	reach := forSome
-	if m.evidence.many() {
-		reach = forMost
-	}
-	m.trip(now, plane.FailServerError, reach)
+	m.trip(now, plane.FailServerError, m.evidence.reach())
 }
 
 // whole counts a stream that ended well.
