@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// Pool returns the pool that an id of the configuration in force names, an upstream being a pool of one.
 	Pool func(id string) (Pool, bool)
-	// Members tells how the servers of such a pool stand.
-	Members func(id string) []pool.MemberStatus
+	// Members tells how the servers of such a pool stand for a caller.
+	Members func(id string, from pool.From) []pool.MemberStatus
 	// Service returns the service of an upstream that is no chat server, as it is configured now, or a 503.
 	Service func(id string) (*upstream.Service, error)
 	// Fresh says how fresh the node's configuration is.

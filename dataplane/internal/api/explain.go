@@ -19,13 +19,13 @@ func (a *API) explain(c *call.Call, target route.Target, stream bool) error {
 		policy := cmp.Or(spec.Policy, plane.PolicyP2CEWMA)
 		r.Policy = &policy
 	}
-	members := a.o.Members(target.Model.Upstream)
+	members := a.o.Members(target.Model.Upstream, from(c))
 	open, soonest := 0, time.Duration(0)
 	for _, m := range members {
 		r.Members = append(r.Members, wire.DryRunMember{
 			Upstream: m.Upstream, State: string(m.State), InFlight: int64(m.InFlight), BackSeconds: int64(m.Back.Round(time.Second) / time.Second),
 		})
-		if m.State == pool.StateOpen && !m.Partly {
+		if m.State == pool.StateOpen {
 			open++
 			if soonest == 0 || m.Back < soonest {
 				soonest = m.Back

@@ -167,7 +167,7 @@ func (a *API) SttStatus(c *call.Call) (call.Answer, error) {
 		status.Detail = &e.Detail
 		return encode(status)
 	}
-	for _, m := range a.o.Members(target.Model.Upstream) {
+	for _, m := range a.o.Members(target.Model.Upstream, from(c)) {
 		one := wire.SttUpstream{ID: m.Upstream, State: string(m.State), InFlight: m.InFlight}
 		if fault := string(m.Fault); fault != "" {
 			one.LastFailure = &fault

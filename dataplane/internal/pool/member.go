@@ -324,6 +324,14 @@ func (m *member) forget() {
 	m.rest, m.down, m.streak, m.due = 0, false, 0, 0
 }
 
+// stateFor is the member's standing as a caller meets it.
+func (m *member) stateFor(now time.Duration, f *From) State {
+	if m.scope != closed && !m.against(f) && !m.down && now >= m.rest {
+		return StateUp
+	}
+	return m.state(now)
+}
+
 // state is the member's standing for people.
 func (m *member) state(now time.Duration) State {
 	switch {

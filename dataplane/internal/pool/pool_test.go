@@ -291,6 +291,9 @@ func (f *field) ask() (string, error) {
 // chat is the request of a caller.
 func (*field) chat(from pool.From) *upstream.Chat { return &upstream.Chat{Prompt: from.Body} }
 
+// Members is how servers stand for nobody in particular.
+func (f *field) Members(id string) []pool.MemberStatus { return f.Set.Members(id, pool.From{}) }
+
 func (f *field) state(id string) pool.State {
 	f.t.Helper()
 	for _, m := range f.Members(id) {

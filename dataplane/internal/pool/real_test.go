@@ -134,7 +134,7 @@ func TestACallerCannotOpenTheBreaker(t *testing.T) {
 				for range 7 {
 					provoke(t, p, stream, strings.HasPrefix(name, "an error"))
 				}
-				if m := set.Members("u")[0]; m.State != pool.StateUp {
+				if m := set.Members("u", pool.From{})[0]; m.State != pool.StateUp {
 					t.Errorf("the server is %s", m.State)
 				}
 			})

@@ -188,20 +188,19 @@ func (s *Set) show(m *member, now time.Duration) {
 	}
 }
 
-// MemberStatus is how a server stands on this node.
+// MemberStatus is how a server stands on this node, for one caller.
 type MemberStatus struct {
 	Upstream string
 	State    State
 	InFlight int           // calls and streams
 	Back     time.Duration // until it is asked again, for StateOpen and StateResting
-	// Partly is a breaker that is open only for those whose calls failed.
-	Partly bool
 	// Fault is how the last call that said something about the server failed, "" if it did not.
 	Fault plane.FailureClass
 }
 
-// Members returns the servers of the pool or upstream id, in the order of the configuration.
-func (s *Set) Members(id string) []MemberStatus {
+// Members returns how the servers of the pool or upstream id stand for a caller, in the order of the configuration. A breaker that is
+// open only for others does not show.
+func (s *Set) Members(id string, from From) []MemberStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.Get(id)
@@ -211,7 +210,7 @@ func (s *Set) Members(id string) []MemberStatus {
 	now := s.now()
 	all := make([]MemberStatus, 0, len(p.seats))
 	for _, x := range p.seats {
-		one := MemberStatus{Upstream: x.m.id, State: x.m.state(now), InFlight: x.m.inFlight, Partly: x.m.scope == forSome, Fault: x.m.fault}
+		one := MemberStatus{Upstream: x.m.id, State: x.m.stateFor(now, &from), InFlight: x.m.inFlight, Fault: x.m.fault}
 		switch one.State {
 		case StateOpen:
 			one.Back = x.m.until - now

@@ -253,5 +253,5 @@ func isPlace(word string) bool {
 	if _, err := netip.ParseAddrPort(word); err == nil {
 		return true
 	}
-	return strings.Count(word, "/") > 1 && strings.HasPrefix(word, "/") || strings.HasPrefix(word, `C:\`)
+	return strings.HasPrefix(word, "/") && strings.Count(word, "/") > 1
 }

@@ -79,8 +79,10 @@ func TestTheReasonOfAServersErrorIsPassedOn(t *testing.T) {
 		{`{"error":{"message":"CUDA out of memory while it handled the chat template","type":"server_error"}}`, "CUDA out of memory"},
 		{`{"error":"llama runner process has terminated"}`, "llama runner process has terminated"},
 		{`{"object":"error","message":"EngineDeadError","type":"InternalServerError","code":500}`, "EngineDeadError"},
-		{`{"detail":"lost\nthe GPU at 10.0.0.7:8000, see /var/log/model/error.log or http://admin:x@host/ with sk-12345"}`,
-			"lost the GPU at [removed] see [removed] or [removed] with [removed]"},
+		{
+			`{"detail":"lost\nthe GPU at 10.0.0.7:8000, see /var/log/model/error.log or http://admin:x@host/ with sk-12345"}`,
+			"lost the GPU at [removed] see [removed] or [removed] with [removed]",
+		},
 		{"Internal Server Error", "answered with status 500. Try again later."},
 		{"", "answered with status 500. Try again later."},
 	} {

@@ -4118,7 +4118,7 @@ export interface components {
         } | null;
         DryRunMember: {
             upstream: string;
-            /** @description up, probing (one call decides), resting (asked for fewer), down (its health checks fail) or open (its breaker is, for everybody or for those whose calls failed). */
+            /** @description up, probing (one call decides), resting (asked for fewer), down (its health checks fail) or open (its breaker is, for everybody or for calls like this one). */
             state: string;
             /** @description Calls and streams from this node. */
             in_flight: number;
