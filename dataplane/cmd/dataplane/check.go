@@ -153,7 +153,7 @@ func (c *checker) secret(setting string, s conf.Secret) {
 
 func (c *checker) memory(cfg *Config) {
 	c.say("bounds", "%d connections of clients, %d to each upstream, %s for large bodies", cfg.ConnsMax, cfg.UpstreamConnsMax, cfg.BodyMemory)
-	if _, err := bytesOf("body_memory", cfg.BodyMemory); err != nil {
+	if _, err := cfg.bodyMemory(); err != nil {
 		c.fail(err)
 	}
 	if cfg.ConnsMax < 1 {

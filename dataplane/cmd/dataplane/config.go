@@ -58,7 +58,7 @@ type Config struct {
 
 	ConnsMax         int    `conf:"conns_max" yaml:"conns_max" default:"20000" help:"open connections of clients"`
 	UpstreamConnsMax int    `conf:"upstream_conns_max" yaml:"upstream_conns_max" default:"10000" help:"connections to one upstream"`
-	BodyMemory       string `conf:"body_memory" yaml:"body_memory" default:"512MiB" help:"memory for large request bodies that are being read or answered"`
+	BodyMemory       string `conf:"body_memory" yaml:"body_memory" default:"512MiB" help:"memory for large request bodies, at least 64MiB; one account gets half of it at most, less when others need some"`
 	GOMEMLIMIT       string `conf:"gomemlimit" yaml:"gomemlimit" help:"memory limit of the process, for instance 750MiB: about three quarters of the container's; collects less often until then"`
 
 	LogLevel  string `conf:"log_level" yaml:"log_level" default:"info" help:"debug, info, warn or error"`
@@ -97,6 +97,18 @@ func (c *Config) credential(name string) (string, error) {
 		return "", errors.New("not in the node's configuration under credentials")
 	}
 	return secret.Value()
+}
+
+// bodyMemoryMin has room for the largest body in chunks, which is held twice for a moment, within the half of one account.
+const bodyMemoryMin = 64 << 20
+
+// bodyMemory is the memory for large request bodies, in bytes.
+func (c *Config) bodyMemory() (int64, error) {
+	room, err := bytesOf("body_memory", c.BodyMemory)
+	if err == nil && room < bodyMemoryMin {
+		err = fmt.Errorf("body_memory: %s is less than 64MiB", c.BodyMemory)
+	}
+	return room, err
 }
 
 // bytesOf reads a size such as 512MiB.

@@ -51,7 +51,7 @@ func openCertificate(cfg *Config) (*listener.Certificate, error) {
 func newServers(
 	cfg *Config, s sockets, certificate *listener.Certificate, watch *listener.Watch, g *gateway.Gateway, reg registerer, log *slog.Logger,
 ) ([]*listener.Server, error) {
-	room, err := bytesOf("body_memory", cfg.BodyMemory)
+	room, err := cfg.bodyMemory()
 	if err != nil {
 		return nil, err
 	}

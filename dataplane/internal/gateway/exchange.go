@@ -126,6 +126,9 @@ func (x *exchange) whole(answer *call.Answer) {
 // stream answers a stream. The call lives on until the stream is over.
 func (x *exchange) stream(s call.Stream) {
 	x.headers()
+	if begun, ok := s.(interface{ Began() bool }); ok && begun.Began() {
+		x.dropBody()
+	}
 	if x.once != nil {
 		s = x.once.record(s)
 	}
@@ -163,6 +166,7 @@ func (x *exchange) release() {
 		x.detach()
 	}
 	x.cancel(nil)
+	x.dropBody()
 }
 
 func (x *exchange) refund() {

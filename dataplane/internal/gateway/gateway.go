@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,6 +128,10 @@ func (g *Gateway) serve(ctx *fasthttp.RequestCtx, host Host) {
 		return
 	}
 	x.begin()
+	if err := x.takeBody(); err != nil {
+		x.fail(err)
+		return
+	}
 	if op.counted && x.wantsDryRun() {
 		x.dryRun()
 		return
@@ -221,24 +224,6 @@ func (x *exchange) begin() {
 		x.conn = c
 		c.Bind(x.cancel, x.Started.Add(x.g.o.CallTimeMax))
 	}
-	if x.op.upload == 0 {
-		x.Body = x.ctx.Request.Body()
-		return
-	}
-	x.beginUpload()
-}
-
-// beginUpload gives the call its body to read. When the call ends, so does the reading.
-func (x *exchange) beginUpload() {
-	x.ContentType = string(x.ctx.Request.Header.ContentType())
-	if x.conn != nil && x.conn.Upload() != nil {
-		u := x.conn.Upload()
-		x.Upload, x.UploadLength = u, u.Length()
-		x.detach = context.AfterFunc(x.Ctx, u.Abort)
-		return
-	}
-	body := x.ctx.Request.Body() // it was small
-	x.Upload, x.UploadLength = bytes.NewReader(body), int64(len(body))
 }
 
 // elsewhere improves on "not found" at the Darwin host.

@@ -35,6 +35,7 @@ type node struct {
 	keys    *keys
 	ledger  *ledger
 	quota   *quotatest.Ledger
+	budget  *listener.Budget
 	revoke  context.CancelCauseFunc
 	watch   *listener.Watch
 	servers []*listener.Server
@@ -102,14 +103,14 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 3)
 	go func() { done <- n.watch.Run(ctx) }()
-	budget := listener.NewBudget(64 << 20)
+	n.budget = listener.NewBudget(64 << 20)
 	sockets, err := listener.Inherited(func(string) (string, bool) { return "", false })
 	must(t, err)
 	serve := func(name string, host gateway.Host) string {
 		socket, err := sockets.Listen(t.Context(), name, "127.0.0.1:0")
 		must(t, err)
 		s := listener.New(listener.Options{
-			Name: name, Socket: socket, Watch: n.watch, Budget: budget, ConnsMax: 100,
+			Name: name, Socket: socket, Watch: n.watch, Budget: n.budget, ConnsMax: 200,
 			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, UploadMax: g.UploadMax,
 			UploadTime: uploadTime, WriteTime: 30 * time.Second, Log: log,
 		})

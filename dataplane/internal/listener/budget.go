@@ -2,66 +2,91 @@ package listener
 
 import (
 	"sync"
-	"sync/atomic"
 
-	"github.com/valyala/fasthttp"
+	"modelgate.internal/dataplane/internal/call"
+	"modelgate.internal/shared/apierr"
 )
 
-// Budget bounds the sum of the request bodies in memory. The server makes room for a whole body when it has read the head, so
-// the room is reserved then, by the stated length. Small bodies need none.
-//
-// The server's hooks do not say which connection a head belongs to; until the handler or the error handler does, a
-// reservation is kept by the head's address. A head is not reused before one of the two was called, except when setting a
-// socket deadline fails in between; the next request with that head then gives the stale reservation back.
+// Budget bounds the memory of the large request bodies of a node, and what one account may hold of it. See DESIGN.md.
 type Budget struct {
-	max  int64
-	used atomic.Int64
+	max int64
 
-	mu      sync.Mutex
-	pending map[*fasthttp.RequestHeader]int64 // refused means there was no room
+	mu   sync.Mutex
+	used int64
+	held map[string]int64 // by account; there is no entry for an account that holds nothing
 }
-
-const refused = -1
 
 // NewBudget returns a budget of max bytes.
-func NewBudget(max int64) *Budget {
-	return &Budget{max: max, pending: map[*fasthttp.RequestHeader]int64{}}
-}
+func NewBudget(max int64) *Budget { return &Budget{max: max, held: map[string]int64{}} }
 
-// Used returns the reserved bytes.
-func (b *Budget) Used() int64 { return b.used.Load() }
-
-// reserve makes room for the body of a request, whose bound is limit, and reports whether there is any.
-func (b *Budget) reserve(h *fasthttp.RequestHeader, limit int64) bool {
-	n := int64(h.ContentLength())
-	if n == chunked {
-		n = limit
-	}
-	if n <= bodyBytesFree || n > limit {
-		return true
-	}
-	if b.used.Add(n) > b.max {
-		b.used.Add(-n)
-		n = refused
-	}
-	b.mu.Lock()
-	stale := b.pending[h]
-	b.pending[h] = n
-	b.mu.Unlock()
-	b.used.Add(-max(stale, 0))
-	return n != refused
-}
-
-// chunked is what fasthttp gives as the length of a chunked body.
-const chunked = -1
-
-// take hands the reservation of a request over: its bytes, 0 for none, or refused.
-func (b *Budget) take(h *fasthttp.RequestHeader) int64 {
+// Used returns the bytes that are held.
+func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n, ok := b.pending[h]
-	if ok {
-		delete(b.pending, h)
+	return b.used
+}
+
+var (
+	errNoRoom = apierr.New(apierr.Unavailable, "Too many large requests at the moment. Try again.").After(overloadRetry)
+	errShare  = apierr.New(apierr.Limited, "The bodies of this account's calls hold as much memory of this gateway node as one account may. "+
+		"Try again when some of these calls have ended, or send fewer large requests at a time.").After(overloadRetry)
+)
+
+// hold is what one body has of a budget. Its fields are guarded by the budget.
+type hold struct {
+	account string
+	bytes   int64
+	closed  bool // it takes nothing more
+}
+
+// begin says whose body comes next.
+func (b *Budget) begin(h *hold, account string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h.account = account
+}
+
+// take adds n bytes to a hold. An account may hold no more than is left for the others, so there is always room for one that comes
+// later.
+func (b *Budget) take(h *hold, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := b.max - b.used - n
+	switch {
+	case h.closed:
+		return call.ErrClientGone
+	case left < 0:
+		return errNoRoom
+	case b.held[h.account]+n > left:
+		return errShare
 	}
-	return n
+	b.add(h, n)
+	return nil
+}
+
+// give takes n bytes from a hold.
+func (b *Budget) give(h *hold, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(h, -min(n, h.bytes))
+}
+
+// release ends a hold, for ever if its connection is closed.
+func (b *Budget) release(h *hold, closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(h, -h.bytes)
+	h.closed = h.closed || closed
+}
+
+// add changes a hold. The budget must be locked.
+func (b *Budget) add(h *hold, n int64) {
+	if n == 0 {
+		return
+	}
+	h.bytes += n
+	b.used += n
+	if b.held[h.account] += n; b.held[h.account] == 0 {
+		delete(b.held, h.account)
+	}
 }

@@ -27,7 +27,7 @@ type Conn struct {
 	end  context.CancelCauseFunc // of the bound call
 	by   time.Time               // its total deadline
 
-	held      atomic.Int64 // bytes of the body budget
+	held      hold // of the budget, for the body of the request
 	budget    *Budget
 	writeTime time.Duration // for one write
 	linger    atomic.Bool
@@ -35,9 +35,12 @@ type Conn struct {
 
 	// Of the serving goroutine:
 	answered bool // the next read begins another request
+	holding  bool // held may hold something
+	idle     bool // the next deadline is that of a connection between requests
+	coded    bool // the body has a content coding
 	writeBy  time.Time
 	in       input
-	upload   *Upload // the body of the request, if it is streamed
+	upload   *Upload // the body of the request, if it has not been read
 }
 
 // Of returns the connection that a request came on, or nil if it did not come through this package.
@@ -46,8 +49,11 @@ func Of(ctx *fasthttp.RequestCtx) *Conn {
 	return c
 }
 
-// Upload returns the body of the request if it is streamed, otherwise nil.
+// Upload returns the body of the request if it has not been read yet, otherwise nil.
 func (c *Conn) Upload() *Upload { return c.upload }
+
+// Coded reports whether the body of the request says that it has a content coding.
+func (c *Conn) Coded() bool { return c.coded }
 
 // Bind has end called with call.ErrClientGone when the client leaves, with call.ErrDeadline when the time by is over and with
 // call.ErrDraining when the node gives the call up. If the client has left already, end is called at once. The zero time is
@@ -100,11 +106,11 @@ func (c *Conn) finish(cause error) {
 	}
 }
 
-// Read gives the finished request's share of the body budget back before it waits for the next request.
+// Read gives back what the finished request holds of the body budget before it waits for the next request.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.answered {
 		c.answered = false
-		c.release()
+		c.ReleaseBody()
 	}
 	if c.tls != nil {
 		if err := c.handshake(); err != nil {
@@ -120,6 +126,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 
 // SetReadDeadline sets the deadline of reads. Unlike that of other connections it belongs to the goroutine that reads.
 func (c *Conn) SetReadDeadline(t time.Time) error {
+	if c.idle { // the server takes it for a new connection
+		c.idle = false
+		t = time.Now().Add(idleTimeout)
+	}
 	if c.in.arm == nil { // before the first read
 		c.in.by, c.in.armed = t, t
 		return c.Conn.SetReadDeadline(t)
@@ -164,7 +174,7 @@ func (c *Conn) Close() error {
 	}
 	err := c.Conn.Close()
 	c.left()
-	c.release()
+	c.budget.release(&c.held, true)
 	return err
 }
 
@@ -187,8 +197,10 @@ func (c *Conn) readOn() {
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytesMax)
 }
 
-func (c *Conn) release() {
-	if n := c.held.Swap(0); n != 0 {
-		c.budget.used.Add(-n)
-	}
+// resume has the connection serve another request. Ahead is what was read of it already.
+func (c *Conn) resume(ahead []byte) {
+	c.upload, c.answered, c.idle = nil, true, true
+	c.linger.Store(false)
+	_ = c.Conn.SetReadDeadline(time.Time{}) // fails only on a closed connection, and the next read tells
+	c.in.resume(ahead)
 }

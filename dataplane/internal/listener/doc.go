@@ -6,10 +6,10 @@
 // routes and no credentials; requests go to a handler, and requests that cannot be parsed go to a function that answers an
 // error in the contract's form.
 //
-// Bodies are read whole before the handler runs, except on paths that take uploads: there the handler reads what arrives, see
-// [Upload], and the connection is closed after the answer. fasthttp can stream bodies itself, but would take what a handler
-// leaves unread for the next request, and every waiting stream would hold a read buffer (11.5 KiB of heap instead of 3.3; see
-// BenchmarkOpenStream).
+// Small bodies are read before the handler runs. Others are left on the connection until it is known who calls: the handler reads
+// them, whole ([Conn.ReadBody]) or bit by bit ([Upload]). DESIGN.md says how the memory for them is shared. fasthttp can stream
+// bodies itself, but would take what a handler leaves unread for the next request, and every waiting stream would hold a read
+// buffer (11.5 KiB of heap instead of 3.3; see BenchmarkOpenStream).
 //
 // With a [Certificate] a server speaks TLS. A departure is still seen on the socket below. A waiting stream then holds 9.7 KiB
 // of heap and 7.8 KiB of stack instead of 3.7 and 4.1, and writing an event of 60 bytes takes 1.6 us of CPU instead of 0.8

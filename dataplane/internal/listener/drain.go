@@ -10,8 +10,9 @@ import (
 // shutdown closes the socket and returns when no request is left. A server that has not come to Serve yet is not known to be
 // running, so the socket is closed here too, and Serve returns at once.
 func (s *Server) shutdown(ctx context.Context) error {
+	s.stopping.Store(true)
 	err := errors.Join(s.http.ShutdownWithContext(ctx), s.ln.Close())
-	s.uploads.Wait()
+	s.apart.Wait()
 	return err
 }
 

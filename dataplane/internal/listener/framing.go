@@ -10,55 +10,69 @@ import (
 var (
 	errBothLengths = apierr.New(apierr.BadRequest, "Content-Length and Transfer-Encoding in one request are refused.")
 	errFolded      = apierr.New(apierr.BadRequest, "Header lines that are continued on the next line are refused.")
+	errEncoding    = apierr.New(apierr.BadRequest, "Transfer-Encoding may only be chunked.")
 )
 
-// checkFraming refuses what the parser accepts but a proxy in front may read differently, which is how one request is smuggled
-// inside another: both lengths at once, and folded header lines (RFC 9112, sections 5.2 and 6.3). It needs the header lines as
-// they were sent.
-func checkFraming(raw []byte) error {
-	var length, encoding bool
+// head is what a request's header lines say about its body and its connection.
+type head struct {
+	length  []byte // the stated length as it was sent; nil without one
+	chunked bool
+	expects bool // the client wants to be asked for the body: Expect: 100-continue
+	coded   bool // there is a Content-Encoding
+}
+
+// readHead reads header lines as they were sent. It refuses what the parser accepts but a proxy in front may read differently, which
+// is how one request is smuggled inside another: both lengths at once, encodings besides chunked, and folded header lines (RFC 9112,
+// sections 5.2, 6.1 and 6.3).
+func readHead(raw []byte) (h head, err error) {
 	for line := range bytes.Lines(raw) {
 		switch line[0] {
 		case ' ', '\t':
-			return errFolded
+			return h, errFolded
 		case 'c', 'C':
-			length = length || hasName(line, "content-length:")
-		case 't', 'T':
-			encoding = encoding || hasName(line, "transfer-encoding:")
-		}
-	}
-	if length && encoding {
-		return errBothLengths
-	}
-	return nil
-}
-
-// framing says where a body ends.
-type framing struct {
-	length  int64 // bytes, or chunked
-	expects bool  // the client wants to be asked for the body: Expect: 100-continue
-}
-
-// framingOf reads the framing from header lines that were parsed and checked before.
-func framingOf(raw []byte) framing {
-	var f framing
-	for line := range bytes.Lines(raw) {
-		_, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimSpace(value)
-		switch {
-		case hasName(line, "content-length:"):
-			n, err := strconv.ParseInt(string(value), 10, 64)
-			if err != nil {
-				panic("BUG: listener: the server accepted the length " + strconv.Quote(string(value)))
+			switch {
+			case hasName(line, "content-length:"):
+				h.length = valueOf(line)
+			case hasName(line, "content-encoding:"):
+				h.coded = true
 			}
-			f.length = n
-		case hasName(line, "transfer-encoding:"):
-			f.length = chunked
-		case hasName(line, "expect:"):
-			f.expects = bytes.EqualFold(value, []byte("100-continue"))
+		case 't', 'T':
+			if hasName(line, "transfer-encoding:") {
+				if !bytes.EqualFold(valueOf(line), []byte("chunked")) {
+					return h, errEncoding
+				}
+				h.chunked = true
+			}
+		case 'e', 'E':
+			if hasName(line, "expect:") {
+				h.expects = bytes.EqualFold(valueOf(line), []byte("100-continue"))
+			}
 		}
 	}
-	return f
+	if h.length != nil && h.chunked {
+		return h, errBothLengths
+	}
+	return h, nil
+}
+
+// bodyLength returns the length of the body in bytes, or chunked. The server has parsed the stated one before.
+func (h *head) bodyLength() int64 {
+	switch {
+	case h.chunked:
+		return chunked
+	case len(h.length) == 0:
+		return 0
+	}
+	n, err := strconv.ParseInt(string(h.length), 10, 64)
+	if err != nil {
+		panic("BUG: listener: the server accepted the length " + strconv.Quote(string(h.length)))
+	}
+	return n
+}
+
+func valueOf(line []byte) []byte {
+	_, value, _ := bytes.Cut(line, []byte(":"))
+	return bytes.TrimSpace(value)
 }
 
 func hasName(line []byte, name string) bool {

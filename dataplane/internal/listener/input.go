@@ -16,6 +16,7 @@ import (
 // It belongs to the goroutine that serves the connection.
 type input struct {
 	raw syscall.RawConn         // nil for connections that are read as they are
+	off syscall.RawConn         // raw, while the connection is read as it is
 	try func(fd uintptr) bool   // c.tryRead
 	arm func(t time.Time) error // the socket's SetReadDeadline
 
@@ -24,6 +25,8 @@ type input struct {
 	rest   []byte  // was read and not handed out yet
 
 	by, armed time.Time // the deadline that is wanted, and the one that is set
+
+	shut bool // nothing is read
 
 	dst []byte // of tryRead
 	n   int    // likewise
@@ -54,7 +57,22 @@ func (in *input) open(conn net.Conn, lender *buffers) {
 }
 
 // direct leaves the deadlines to whoever sets the socket's. What was read ahead is handed out first.
-func (in *input) direct() { in.raw = nil }
+func (in *input) direct() { in.raw, in.off = nil, in.raw }
+
+// resume takes the deadlines back, of which none is set, and hands out first what somebody read too much.
+func (in *input) resume(ahead []byte) {
+	in.raw, in.off = in.off, nil
+	in.by, in.armed = time.Time{}, time.Time{}
+	if len(ahead) == 0 {
+		return
+	}
+	ahead = append(ahead, in.rest...)
+	if in.buf != nil {
+		in.lender.pool.Put(in.buf)
+		in.buf = nil
+	}
+	in.rest = ahead
+}
 
 // setDeadline sets the deadline of reads.
 func (in *input) setDeadline(t time.Time) error {
@@ -70,8 +88,13 @@ func (in *input) rearm() error {
 	return in.arm(in.by)
 }
 
+var errShut = errors.New("nothing is read at the moment")
+
 // read reads at least a byte.
 func (in *input) read(conn net.Conn, p []byte) (int, error) {
+	if in.shut {
+		return 0, errShut
+	}
 	if len(in.rest) > 0 || len(p) == 0 {
 		return in.hand(p), nil
 	}
@@ -101,9 +124,13 @@ func (in *input) read(conn net.Conn, p []byte) (int, error) {
 // hand hands out what was read before.
 func (in *input) hand(p []byte) int {
 	n := copy(p, in.rest)
-	if in.rest = in.rest[n:]; len(in.rest) == 0 && in.buf != nil {
+	if in.rest = in.rest[n:]; len(in.rest) > 0 {
+		return n
+	}
+	in.rest = nil
+	if in.buf != nil {
 		in.lender.pool.Put(in.buf)
-		in.buf, in.rest = nil, nil
+		in.buf = nil
 	}
 	return n
 }

@@ -5,11 +5,15 @@ import "time"
 const (
 	headBytesMax     = 8 << 10  // request line and headers; also the read buffer of a connection
 	writeBufferBytes = 2 << 10  // head and body of a usual answer in one write; held by streams, too
-	bodyBytesFree    = 64 << 10 // bodies up to this size need no reservation: connections bound them
+	bodyBytesFree    = 64 << 10 // bodies up to this size are not held against the budget: connections bound them
+	bodyBytesQuick   = 4 << 10  // bodies up to this size come with their head and have no time of their own
+	bodyBytesFirst   = 4 << 10  // of memory for a body in chunks, doubled as it arrives
 	writePieceBytes  = 64 << 10 // per piece of a large write, so that its deadline measures progress
-	chunkBufferBytes = 8 << 10  // of a streamed body in chunks; large chunks go past it
+	chunkBufferBytes = 8 << 10  // of a body in chunks while it is read; large chunks go past it
 
-	readTimeout     = 15 * time.Second // a whole request, from its first byte; the first byte of a connection; silence in an upload
+	requestTime     = 15 * time.Second // from a request's first byte to the end of its head; for the first byte of a connection
+	bodyTime        = 15 * time.Second // from there to the end of the body
+	stallTime       = 15 * time.Second // silence in an upload
 	idleTimeout     = 75 * time.Second // between requests; above the load balancer's
 	readRefresh     = time.Second      // how much a connection may be cut for silence before its time
 	deadlineRefresh = time.Second      // how old the deadline of a write or of an upload may be before it is set anew

@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -30,8 +31,7 @@ type Options struct {
 	Refuse func(ctx *fasthttp.RequestCtx, err *apierr.Error)
 	// BodyMax bounds the body of requests for a path, in bytes.
 	BodyMax func(path []byte) int
-	// UploadMax bounds the body of POST requests for a path that takes uploads, in bytes; it is 0 for others. Bodies for it
-	// that are not small are not read before the handler runs, see Conn.Upload.
+	// UploadMax bounds the body of POST requests for a path that takes uploads, in bytes; it is 0 for others.
 	UploadMax  func(path []byte) int64
 	UploadTime time.Duration // for the whole body of an upload
 	WriteTime  time.Duration // for one write to a client that does not read
@@ -40,10 +40,12 @@ type Options struct {
 
 // Server serves one host.
 type Server struct {
-	o       Options
-	http    *fasthttp.Server
-	ln      net.Listener
-	uploads sync.WaitGroup // connections that were taken over
+	o    Options
+	http *fasthttp.Server
+	ln   net.Listener
+
+	apart    sync.WaitGroup // connections that were taken over and not given back
+	stopping atomic.Bool
 }
 
 // New returns a server that does not serve yet.
@@ -63,10 +65,11 @@ func New(o Options) *Server {
 		Concurrency:                   o.ConnsMax + 1,
 		ReadBufferSize:                headBytesMax,
 		WriteBufferSize:               writeBufferBytes,
-		ReadTimeout:                   readTimeout,
+		ReadTimeout:                   requestTime,
 		IdleTimeout:                   idleTimeout,
 		ReduceMemoryUsage:             true, // waiting streams and idle connections hold no read buffer
 		CloseOnShutdown:               true,
+		KeepHijackedConns:             true, // takeOver closes them, or has them served again
 		NoDefaultServerHeader:         true,
 		NoDefaultContentType:          true,
 		SecureErrorLogMessage:         true,
@@ -88,20 +91,35 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// headReceived sets the bound of the body by path. Without room for the body the bound becomes 1, so that it is not read. The
-// body of an upload is left on the connection: the server is told that there is none, and handle takes the connection over.
+// headReceived bounds the body by path. The server reads small bodies; others, and those that the client waits to be asked for, are
+// left on the connection: the server is told that there is none, and handle takes the connection over.
 func (s *Server) headReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if s.isUpload(h, int64(h.ContentLength())) {
-		h.SetContentLength(0)
-		h.Del("Expect")
+	length := h.ContentLength()
+	if length == 0 || length == unstated {
 		return fasthttp.RequestConfig{MaxRequestBodySize: 1}
 	}
-	limit := s.o.BodyMax(pathOf(h.RequestURI()))
-	if !s.o.Budget.reserve(h, int64(limit)) {
-		limit = 1
+	expects := len(h.PeekCanonical(expectName)) > 0 // readHead says what
+	if expects {
+		h.Del("Expect")
 	}
-	return fasthttp.RequestConfig{MaxRequestBodySize: limit}
+	if expects || length == chunked || length > bodyBytesFree {
+		h.SetContentLength(0)
+		return fasthttp.RequestConfig{MaxRequestBodySize: 1}
+	}
+	config := fasthttp.RequestConfig{MaxRequestBodySize: s.o.BodyMax(pathOf(h.RequestURI()))}
+	if length > bodyBytesQuick {
+		config.ReadTimeout = bodyTime
+	}
+	return config
 }
+
+// What fasthttp gives as the length of a body in chunks, and of none.
+const (
+	chunked  = -1
+	unstated = -2
+)
+
+var expectName = []byte("Expect") // never written to
 
 func pathOf(uri []byte) []byte {
 	for i, c := range uri {
@@ -114,22 +132,19 @@ func pathOf(uri []byte) []byte {
 
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	defer s.recoverRequest(ctx)
-	h := &ctx.Request.Header
 	c := Of(ctx)
-	if c != nil {
-		c.answered = true
-		if n := h.ContentLength(); n == chunked || n > bodyBytesFree {
-			c.held.Store(max(s.o.Budget.take(h), 0))
-		}
-	}
-	if err := checkFraming(h.RawHeaders()); err != nil {
+	c.answered = true
+	line := &ctx.Request.Header
+	h, err := readHead(line.RawHeaders())
+	if err != nil {
 		ctx.SetConnectionClose()
 		s.o.Refuse(ctx, apierr.From(err))
 		return
 	}
-	if c != nil && h.ContentLength() == 0 && h.IsPost() {
-		if f := framingOf(h.RawHeaders()); s.isUpload(h, f.length) {
-			s.takeOver(ctx, c, f)
+	c.coded = h.coded
+	if line.ContentLength() <= 0 && (h.chunked || len(h.length) > 0) {
+		if length := h.bodyLength(); length != 0 {
+			s.takeOver(ctx, c, length, h.expects)
 			return
 		}
 	}
@@ -149,19 +164,14 @@ func (s *Server) recoverRequest(ctx *fasthttp.RequestCtx) {
 var (
 	errTooSlow   = apierr.New(apierr.Timeout, "The request did not arrive in time.")
 	errHead      = apierr.New(apierr.HeaderTooLarge, fmt.Sprintf("The request line and headers are larger than %d bytes.", headBytesMax))
-	errNoRoom    = apierr.New(apierr.Unavailable, "Too many large requests at the moment. Try again.").After(overloadRetry)
 	errMalformed = apierr.New(apierr.BadRequest, "The request is not valid HTTP/1.1.")
 )
 
 // unparsed answers what did not become a request. The server closes the connection after it.
 func (s *Server) unparsed(ctx *fasthttp.RequestCtx, cause error) {
-	noRoom := s.o.Budget.take(&ctx.Request.Header)
 	c := Of(ctx)
-	if c != nil {
-		c.answered = true
-		c.held.Store(max(noRoom, 0))
-		c.linger.Store(true)
-	}
+	c.answered = true
+	c.linger.Store(true)
 	var small *fasthttp.ErrSmallBuffer
 	var slow interface {
 		error
@@ -173,22 +183,12 @@ func (s *Server) unparsed(ctx *fasthttp.RequestCtx, cause error) {
 		answer = errTooSlow
 	case errors.As(cause, &small):
 		answer = errHead
-	case errors.Is(cause, fasthttp.ErrBodyTooLarge) && noRoom == refused:
-		answer = errNoRoom
 	case errors.Is(cause, fasthttp.ErrBodyTooLarge):
-		answer = s.tooLarge(ctx.Request.Header.RequestURI())
+		answer = tooLarge(int64(s.o.BodyMax(pathOf(ctx.Request.Header.RequestURI()))))
 	default:
 		answer = errMalformed
 	}
 	s.o.Refuse(ctx, answer.Because(cause))
-}
-
-// tooLarge names the bound, if it is still known for which path: the head of a chunked request is forgotten by now.
-func (s *Server) tooLarge(uri []byte) *apierr.Error {
-	if len(uri) <= 1 {
-		return apierr.New(apierr.TooLarge, "The body is larger than this path accepts.")
-	}
-	return tooLarge(int64(s.o.BodyMax(pathOf(uri))))
 }
 
 // quiet is where fasthttp logs: connections that broke, of which the canonical lines tell already.

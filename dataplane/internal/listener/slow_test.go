@@ -80,18 +80,21 @@ func TestSlowReaders(t *testing.T) {
 // TestABodyIsReservedUntilItsAnswer holds the budget to the life of a request on a connection that stays open.
 func TestABodyIsReservedUntilItsAnswer(t *testing.T) {
 	proceed := make(chan struct{})
-	h := loopback(t, 10, func(*fasthttp.RequestCtx) { <-proceed })
+	h := loopback(t, 10, func(ctx *fasthttp.RequestCtx) {
+		if _, err := bodyOf(ctx); err != nil {
+			t.Error(err)
+		}
+		proceed <- struct{}{}
+		<-proceed
+	})
 	conn, err := h.dial()
 	must(t, err)
 	defer conn.Close()
 	const size = 100_000
 	for range 2 {
-		before := h.seen.Load()
 		_, err = io.WriteString(conn, "POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", size))
 		must(t, err)
-		for h.seen.Load() == before {
-			time.Sleep(time.Millisecond)
-		}
+		<-proceed
 		if used := h.budget.Used(); used != size {
 			t.Errorf("%d bytes are reserved while the request is answered", used)
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,22 +21,26 @@ import (
 // Upload is the body of a request whose bytes are still arriving. Nothing of it is kept: memory is the reader's buffer.
 //
 // The server would take what a handler leaves of such a body for the next request, so it is told that there is no body, and
-// the connection is taken away from it. After the answer the connection is closed, always: what is left of the body, or
-// hidden behind it, is never read as a request.
+// the connection is taken away from it. After the answer the connection is closed, unless the body was read to its end before the
+// answer: what is left of a body is never read as a request. On paths that take uploads it is closed always.
 //
 // Upload is used by one goroutine, except for Abort.
 type Upload struct {
 	conn    *Conn
-	from    io.Reader // what the server has read ahead, then the connection
-	body    io.Reader // the body in it
-	length  int64     // stated bytes, or chunked
-	max     int64     // bytes
-	got     int64     // bytes
-	expects bool      // the client waits for 100 Continue
-	by      time.Time // when the whole body has to be there
-	readBy  time.Time // the deadline that is set
-	broken  error     // why the connection brings no more; it does not end before the body does
-	err     error     // final
+	from    io.Reader     // what the server has read ahead, then the connection
+	body    io.Reader     // the body in it
+	chunks  *bufio.Reader // what body reads from, if it is in chunks
+	length  int64         // stated bytes, or chunked
+	max     int64         // bytes
+	got     int64         // bytes
+	expects bool          // the client waits for 100 Continue
+	by      time.Time     // when the whole body has to be there
+	readBy  time.Time     // the deadline that is set
+	broken  error         // why the connection brings no more; it does not end before the body does
+	err     error         // final
+
+	mu      sync.Mutex
+	over    bool // the connection is not the upload's any more
 	aborted atomic.Bool
 }
 
@@ -44,13 +49,18 @@ func (u *Upload) Length() int64 { return u.length }
 
 // Abort ends the reading of the body, now and in future.
 func (u *Upload) Abort() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.over {
+		return
+	}
 	u.aborted.Store(true)
 	_ = u.conn.Conn.SetReadDeadline(time.Unix(1, 0)) // the socket's own, which any goroutine may set
 }
 
 var (
 	errAborted = errors.New("upload: the call has ended")
-	errStalled = apierr.New(apierr.Timeout, fmt.Sprintf("Nothing of the body arrived for %s.", readTimeout))
+	errStalled = apierr.New(apierr.Timeout, fmt.Sprintf("Nothing of the body arrived for %s.", stallTime))
 	errTooLong = apierr.New(apierr.Timeout, "The body did not arrive in time.")
 )
 
@@ -106,8 +116,8 @@ type arriving struct{ u *Upload }
 
 func (a arriving) Read(p []byte) (n int, err error) {
 	u := a.u
-	if now := time.Now(); u.readBy.Sub(now) < readTimeout-deadlineRefresh && u.readBy.Before(u.by) {
-		u.readBy = now.Add(readTimeout)
+	if now := time.Now(); u.readBy.Sub(now) < stallTime-deadlineRefresh && u.readBy.Before(u.by) {
+		u.readBy = now.Add(stallTime)
 		if u.by.Before(u.readBy) {
 			u.readBy = u.by
 		}
@@ -123,56 +133,99 @@ func (a arriving) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// isUpload reports whether a request's body is streamed, by its head. Bodies that are small are not: they cost little, and
-// their connections live on.
-func (s *Server) isUpload(h *fasthttp.RequestHeader, length int64) bool {
-	return (length == chunked || length > bodyBytesFree) && h.IsPost() && s.o.UploadMax(pathOf(h.RequestURI())) > 0
-}
-
 // takeOver takes the connection away from the server to answer a request whose body has not been read.
-func (s *Server) takeOver(ctx *fasthttp.RequestCtx, c *Conn, f framing) {
-	s.uploads.Add(1)
+func (s *Server) takeOver(ctx *fasthttp.RequestCtx, c *Conn, length int64, expects bool) {
+	s.apart.Add(1)
 	ctx.HijackSetNoResponse(true)
-	ctx.Hijack(func(from net.Conn) { s.answerUpload(ctx, c, from, f) })
+	ctx.Hijack(func(from net.Conn) { s.serveApart(ctx, c, from, length, expects) })
 }
 
-// answerUpload runs on a goroutine of its own. The server closes the connection after it.
-func (s *Server) answerUpload(ctx *fasthttp.RequestCtx, c *Conn, from io.Reader, f framing) {
-	defer s.uploads.Done()
-	defer func() {
-		if p := recover(); p != nil {
-			s.o.Log.Error("answer panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-		}
-	}()
+// serveApart answers a request on a goroutine of its own, and then has the server serve the connection again, or closes it.
+func (s *Server) serveApart(ctx *fasthttp.RequestCtx, c *Conn, from net.Conn, length int64, expects bool) {
+	defer s.apart.Done()
+	u := s.newUpload(ctx, c, from, length, expects)
+	if !s.answerApart(ctx, u) {
+		_ = c.Close()
+		return
+	}
+	c.resume(u.end())
+	go func() { _ = s.http.ServeConn(c) }() // how connections end is nobody's concern
+}
+
+// newUpload prepares the body of a request on a connection that was taken over.
+func (s *Server) newUpload(ctx *fasthttp.RequestCtx, c *Conn, from net.Conn, length int64, expects bool) *Upload {
 	c.answered, c.writeBy = false, time.Time{} // the server has cleared the deadlines
 	c.in.direct()
 	c.linger.Store(true)
-	u := &Upload{
-		conn: c, from: from, length: f.length, max: s.o.UploadMax(pathOf(ctx.Request.Header.RequestURI())), expects: f.expects,
-		by: ctx.Time().Add(s.o.UploadTime),
-	}
-	if u.body = io.LimitReader(arriving{u}, f.length); f.length == chunked {
-		u.body = newChunks(arriving{u})
-	}
-	if f.length > u.max {
-		s.o.Refuse(ctx, tooLarge(u.max))
+	path := pathOf(ctx.Request.Header.RequestURI())
+	u := &Upload{conn: c, from: from, length: length, expects: expects}
+	if u.max = s.o.UploadMax(path); u.max > 0 && ctx.IsPost() {
+		ctx.SetConnectionClose()
+		u.by = ctx.Time().Add(s.o.UploadTime)
 	} else {
-		c.upload = u
-		s.serve(ctx)
+		u.max, u.by = int64(s.o.BodyMax(path)), ctx.Time().Add(bodyTime)
 	}
-	ctx.SetConnectionClose()
-	w := bufio.NewWriterSize(c, writeBufferBytes)
-	if err := ctx.Response.Write(w); err != nil {
-		return
+	if length == chunked {
+		u.chunks = bufio.NewReaderSize(arriving{u}, chunkBufferBytes)
+		u.body = newChunks(u.chunks)
+	} else {
+		u.body = io.LimitReader(arriving{u}, length)
 	}
-	_ = w.Flush()
+	return u
 }
 
-// newChunks returns the body that is sent in chunks, parsed as those that are read whole.
-func newChunks(from io.Reader) io.Reader {
+// answerApart answers a request and reports whether its connection can serve another.
+func (s *Server) answerApart(ctx *fasthttp.RequestCtx, u *Upload) (goesOn bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.o.Log.Error("answer panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			goesOn = false
+		}
+	}()
+	if u.length > u.max {
+		s.o.Refuse(ctx, tooLarge(u.max))
+	} else {
+		u.conn.upload = u
+		s.serve(ctx)
+	}
+	h := &ctx.Request.Header
+	closes := !u.whole() || s.stopping.Load() || h.ConnectionClose() || !h.IsHTTP11() || ctx.Response.ConnectionClose()
+	if closes {
+		ctx.SetConnectionClose()
+	}
+	ctx.Response.SkipBody = ctx.IsHead()
+	w := bufio.NewWriterSize(u.conn, writeBufferBytes)
+	if err := ctx.Response.Write(w); err != nil {
+		return false
+	}
+	return w.Flush() == nil && !closes
+}
+
+// whole reports whether the body was read to its end.
+func (u *Upload) whole() bool {
+	return errors.Is(u.err, io.EOF) || u.err == nil && u.length == u.got
+}
+
+// end gives the connection back and returns what was read of it behind the body.
+func (u *Upload) end() (ahead []byte) {
+	u.mu.Lock()
+	u.over = true
+	u.mu.Unlock()
+	if u.chunks != nil {
+		held, _ := u.chunks.Peek(u.chunks.Buffered()) // it is there
+		ahead = append(ahead, held...)
+	}
+	u.conn.in.shut = true
+	held, _ := io.ReadAll(u.from) // of the server's buffer; the connection gives nothing now
+	u.conn.in.shut = false
+	return append(ahead, held...)
+}
+
+// newChunks returns the body that is sent in chunks.
+func newChunks(from *bufio.Reader) io.Reader {
 	var r fasthttp.Request
 	r.Header.SetContentLength(chunked)
-	if err := r.ContinueReadBodyStream(bufio.NewReaderSize(from, chunkBufferBytes), 0, false); err != nil {
+	if err := r.ContinueReadBodyStream(from, 0, false); err != nil {
 		panic("BUG: listener: a stream of chunks is not just made: " + err.Error())
 	}
 	return r.BodyStream()

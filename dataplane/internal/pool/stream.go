@@ -14,7 +14,7 @@ import (
 // stream is a member's stream that gives back its slot and, while there was no event yet, can be replaced by another's.
 type stream struct {
 	ctx     context.Context                                           //nolint:containedctx // the lifetime of the call that the stream belongs to
-	ask     func(ctx context.Context, id string) (call.Stream, error) // asks one member
+	ask     func(ctx context.Context, id string) (call.Stream, error) // asks one member; nil when no other can be asked any more
 	way     way
 	grant   grant
 	inner   call.Stream // nil when there is none to close
@@ -71,11 +71,18 @@ func (s *stream) attempt(g grant) failure {
 		return f
 	}
 	s.inner, s.grant, s.settled = inner, g, false
-	if silent, ok := inner.(interface{ Started() bool }); !ok || silent.Started() {
+	silent, tells := inner.(interface{ Started() bool })
+	if !tells || silent.Started() {
 		s.begin(g.p.set.now())
+	}
+	if s.settled && tells {
+		s.ask = nil // and what it holds of the request
 	}
 	return f
 }
+
+// Began reports whether the answer has begun, so that nobody needs the request any more.
+func (s *stream) Began() bool { return s.ask == nil }
 
 // begin settles the attempt with its first event, which came at the given time.
 func (s *stream) begin(at time.Duration) {
@@ -89,7 +96,7 @@ func (s *stream) begin(at time.Duration) {
 func (s *stream) Relay(w *sse.Writer) call.Outcome {
 	for {
 		out := s.inner.Relay(w)
-		if !out.First.IsZero() || out.Err == nil {
+		if !out.First.IsZero() || out.Err == nil || s.ask == nil {
 			s.finish(out)
 			return out
 		}

@@ -85,7 +85,8 @@ func (s *ChatServer) whole(c *Chat, body []byte) (Whole, error) {
 func (s *ChatServer) Open(ctx context.Context, c *Chat) (call.Stream, error) {
 	t := &stream{server: &s.server, ctx: ctx, began: s.begin(), in: c.Estimate(), budget: c.Budget}
 	if c.Raw != nil {
-		t.raw = &rawStream{Raw: c.Raw}
+		t.raw = &rawStream{Raw: *c.Raw}
+		t.raw.Fields, t.raw.Bounds = nil, nil
 	}
 	r := s.requests.build(c, true)
 	conn, err := s.host.Exchange(ctx, r.bytes(), transport.Times{

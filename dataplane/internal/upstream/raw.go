@@ -124,7 +124,7 @@ func (r *Raw) allow(called bool, data []byte) error {
 
 // rawStream rewrites the chunks of a stream.
 type rawStream struct {
-	*Raw
+	Raw                    // without its fields: they are of the request, which is large
 	frames []byte          // events that Relay has not taken yet
 	usage  json.RawMessage // the provider's count as it came last
 	last   envelope        // of the latest chunk

@@ -1,0 +1,61 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/netip"
+
+	"modelgate.internal/dataplane/internal/listener"
+)
+
+// takeBody gives the call its body: whole, or to be read bit by bit if the operation takes uploads. A body that has not been read yet
+// is read now that it is known on whose behalf. When the call ends, so does the reading.
+func (x *exchange) takeBody() error {
+	body := x.ctx.Request.Body()
+	var arriving *listener.Upload
+	if x.conn != nil {
+		arriving = x.conn.Upload()
+	}
+	if arriving == nil && x.op.upload == 0 { // as usual
+		x.Body = body
+		return nil
+	}
+	var from io.Reader = bytes.NewReader(body)
+	length, limit := int64(len(body)), x.op.upload
+	if limit == 0 {
+		limit = int64(x.g.BodyMax(x.ctx.Path()))
+	}
+	if arriving != nil {
+		from, length = arriving, arriving.Length()
+		x.detach = context.AfterFunc(x.Ctx, arriving.Abort)
+	}
+	if x.op.upload > 0 {
+		x.ContentType = string(x.ctx.Request.Header.ContentType())
+		x.Upload, x.UploadLength = from, length
+		return nil
+	}
+	if x.op.Method != "POST" { // it has no use for a body
+		return nil
+	}
+	var err error
+	x.Body, err = x.conn.ReadBody(from, length, limit, x.account())
+	return err
+}
+
+// account is who holds the memory of the body: the caller's account, or the address of a caller without a key.
+func (x *exchange) account() string {
+	if x.Caller != nil {
+		return x.Caller.Account()
+	}
+	peer, _ := netip.AddrFromSlice(x.ctx.RemoteIP())
+	return peer.String()
+}
+
+// dropBody gives the memory of a body back that nobody needs any more.
+func (x *exchange) dropBody() {
+	if x.conn != nil {
+		x.Body = nil
+		x.conn.ReleaseBody()
+	}
+}
