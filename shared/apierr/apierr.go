@@ -27,6 +27,7 @@ const (
 	NotBuilt                   // 501: in the contract, not built yet
 	BadGateway                 // 502: the upstream is unreachable or answered nonsense
 	Unavailable                // 503: not configured, or not able to answer now
+	VersionNotSupported        // 505: not HTTP/1
 )
 
 // Status returns the HTTP status of the kind.
@@ -60,6 +61,8 @@ func (k Kind) Status() int {
 		return 502
 	case Unavailable:
 		return 503
+	case VersionNotSupported:
+		return 505
 	case Internal:
 		return 500
 	}

@@ -69,7 +69,7 @@ func (e *env) serveIn(g *run.Group, keys secrets) error {
 	reg := obs.Registry("controlplane")
 	metrics := &http.Server{
 		Handler:           obs.Handler(reg, func() error { return ready(g.Context(), current.Load()) }),
-		ReadHeaderTimeout: internalHeader,
+		ReadHeaderTimeout: internalHeader, IdleTimeout: internalIdle, MaxHeaderBytes: internalHeaderMax,
 	}
 	if err := e.listen(g, "metrics", e.cfg.MetricsListen, metrics, metricsShutdown); err != nil {
 		return err

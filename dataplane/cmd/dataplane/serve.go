@@ -304,8 +304,8 @@ func part(g *run.Group, name string, f func(ctx context.Context) error) {
 }
 
 func serveMetrics(g *run.Group, socket net.Listener, handler http.Handler) {
-	const headTime = 10 * time.Second
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headTime}
+	const headTime, idleTime = 10 * time.Second, 2 * time.Minute // idle as well is a connection that sent three bytes of a head
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headTime, IdleTimeout: idleTime}
 	g.Go("metrics", func(context.Context) error {
 		if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -92,8 +92,10 @@ func startAll(t *testing.T) (*node, *plane.Current) {
 				return strict{only{alone{told{n.model}, id}, id}, config.Upstreams[id]}, true
 			},
 			Service: func(id string) (*upstream.Service, error) { return set.Service(config, id) },
-			Members: func(id string, _ pool.From) []pool.MemberStatus { return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}} },
-			Now:     time.Now,
+			Members: func(id string, _ pool.From) []pool.MemberStatus {
+				return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}}
+			},
+			Now: time.Now,
 		}))
 	})
 	return n, config

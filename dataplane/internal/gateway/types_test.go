@@ -58,8 +58,10 @@ func startEverything(t *testing.T) *node {
 		o.Routes = gateway.Routes(api.New(api.Options{
 			Pool:    func(id string) (api.Pool, bool) { return only{alone{model, id}, id}, true },
 			Service: func(id string) (*upstream.Service, error) { return set.Service(config, id) },
-			Members: func(id string, _ pool.From) []pool.MemberStatus { return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}} },
-			Now:     time.Now,
+			Members: func(id string, _ pool.From) []pool.MemberStatus {
+				return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}}
+			},
+			Now: time.Now,
 		}))
 	})
 }

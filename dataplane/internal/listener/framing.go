@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/valyala/fasthttp"
+
 	"modelgate.internal/shared/apierr"
 )
 
 var (
 	errBothLengths = apierr.New(apierr.BadRequest, "Content-Length and Transfer-Encoding in one request are refused.")
 	errFolded      = apierr.New(apierr.BadRequest, "Header lines that are continued on the next line are refused.")
+	errVersion     = apierr.New(apierr.VersionNotSupported, "HTTP/1.1 and HTTP/1.0 are spoken here. Send the request in one of them.")
 	errEncoding    = apierr.New(apierr.BadRequest, "Transfer-Encoding may only be chunked.")
 )
 
@@ -19,6 +22,7 @@ type head struct {
 	chunked bool
 	expects bool // the client wants to be asked for the body: Expect: 100-continue
 	coded   bool // there is a Content-Encoding
+	closes  bool // the client wants the connection to be closed
 }
 
 // readHead reads header lines as they were sent. It refuses what the parser accepts but a proxy in front may read differently, which
@@ -35,6 +39,8 @@ func readHead(raw []byte) (h head, err error) {
 				h.length = valueOf(line)
 			case hasName(line, "content-encoding:"):
 				h.coded = true
+			case hasName(line, "connection:"):
+				h.closes = h.closes || hasToken(valueOf(line), "close")
 			}
 		case 't', 'T':
 			if hasName(line, "transfer-encoding:") {
@@ -75,6 +81,16 @@ func valueOf(line []byte) []byte {
 	return bytes.TrimSpace(value)
 }
 
+// hasToken reports whether a list has a token, in whatever case.
+func hasToken(list []byte, token string) bool {
+	for item := range bytes.SplitSeq(list, []byte(",")) {
+		if bytes.EqualFold(bytes.TrimSpace(item), []byte(token)) {
+			return true
+		}
+	}
+	return false
+}
+
 func hasName(line []byte, name string) bool {
 	if len(line) < len(name) {
 		return false
@@ -89,4 +105,16 @@ func hasName(line []byte, name string) bool {
 		}
 	}
 	return true
+}
+
+// checkVersion refuses what is not HTTP/1. What is newer than HTTP/1.1 is answered as if it were that (RFC 9110, section 2.5).
+func checkVersion(h *fasthttp.RequestHeader) error {
+	v := h.Protocol()
+	switch {
+	case !bytes.HasPrefix(v, []byte("HTTP/1.")):
+		return errVersion
+	case string(v) != "HTTP/1.0":
+		h.SetProtocol("HTTP/1.1")
+	}
+	return nil
 }

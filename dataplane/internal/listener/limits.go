@@ -11,7 +11,7 @@ const (
 	writePieceBytes  = 64 << 10 // per piece of a large write, so that its deadline measures progress
 	chunkBufferBytes = 8 << 10  // of a body in chunks while it is read; large chunks go past it
 
-	requestTime     = 15 * time.Second // from a request's first byte to the end of its head; for the first byte of a connection
+	requestTime     = 10 * time.Second // from a request's first byte to the end of its head; for the first byte of a connection
 	bodyTime        = 15 * time.Second // from there to the end of the body
 	stallTime       = 15 * time.Second // silence in an upload
 	idleTimeout     = 75 * time.Second // between requests; above the load balancer's

@@ -136,12 +136,18 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c.answered = true
 	line := &ctx.Request.Header
 	h, err := readHead(line.RawHeaders())
+	if err == nil && !line.IsHTTP11() {
+		err = checkVersion(line)
+	}
 	if err != nil {
 		ctx.SetConnectionClose()
 		s.o.Refuse(ctx, apierr.From(err))
 		return
 	}
 	c.coded = h.coded
+	if h.closes {
+		ctx.SetConnectionClose()
+	}
 	if line.ContentLength() <= 0 && (h.chunked || len(h.length) > 0) {
 		if length := h.bodyLength(); length != 0 {
 			s.takeOver(ctx, c, length, h.expects)

@@ -183,6 +183,7 @@ func TestSmugglingProbes(t *testing.T) {
 		"two encodings":                "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"unknown encoding":             "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
 		"two codings":                  "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+		"no encoding":                  "Transfer-Encoding: identity\r\n\r\n",
 		"space before the colon":       "Content-Length : 5\r\n\r\nhello",
 		"plus sign":                    "Content-Length: +5\r\n\r\nhello",
 		"negative":                     "Content-Length: -1\r\n\r\n",
