@@ -12,22 +12,23 @@ type Kind uint8
 
 // The kinds, in the order of their statuses.
 const (
-	Internal       Kind = iota // 500: a bug or a broken dependency of ours
-	BadRequest                 // 400: malformed request, or no usable prompt
-	Unauthorized               // 401: credential missing or not valid
-	Forbidden                  // 403: credential valid, but not for this
-	NotFound                   // 404: no such thing, or not the caller's
-	NotAllowed                 // 405: the path exists, the method does not
-	Timeout                    // 408: the request did not arrive in time
-	Conflict                   // 409: the state of the resource forbids it
-	TooLarge                   // 413: body over its limit
-	Invalid                    // 422: validation failed; Items say where
-	Limited                    // 429: a rate limit or quota is used up
-	HeaderTooLarge             // 431: request head over its limit
-	NotBuilt                   // 501: in the contract, not built yet
-	BadGateway                 // 502: the upstream is unreachable or answered nonsense
-	Unavailable                // 503: not configured, or not able to answer now
-	VersionNotSupported        // 505: not HTTP/1
+	Internal            Kind = iota // 500: a bug or a broken dependency of ours
+	BadRequest                      // 400: malformed request, or no usable prompt
+	Unauthorized                    // 401: credential missing or not valid
+	Forbidden                       // 403: credential valid, but not for this
+	NotFound                        // 404: no such thing, or not the caller's
+	NotAllowed                      // 405: the path exists, the method does not
+	Timeout                         // 408: the request did not arrive in time
+	Conflict                        // 409: the state of the resource forbids it
+	TooLarge                        // 413: body over its limit
+	UnsupportedCoding               // 415: body in a content coding that is not read
+	Invalid                         // 422: validation failed; Items say where
+	Limited                         // 429: a rate limit or quota is used up
+	HeaderTooLarge                  // 431: request head over its limit
+	NotBuilt                        // 501: in the contract, not built yet
+	BadGateway                      // 502: the upstream is unreachable or answered nonsense
+	Unavailable                     // 503: not configured, or not able to answer now
+	VersionNotSupported             // 505: not HTTP/1
 )
 
 // Status returns the HTTP status of the kind.
@@ -49,6 +50,8 @@ func (k Kind) Status() int {
 		return 409
 	case TooLarge:
 		return 413
+	case UnsupportedCoding:
+		return 415
 	case Invalid:
 		return 422
 	case Limited:

@@ -88,10 +88,25 @@ func (s *server) handle(pattern, operation string, h api.Handler) {
 			panic("BUG: server: a request without its line")
 		}
 		l.operation = operation
-		if l.err = h(w, r); l.err != nil {
+		if l.err = checkCoding(r); l.err == nil {
+			l.err = h(w, r)
+		}
+		if l.err != nil {
 			writeError(w, l.err)
 		}
 	})
+}
+
+var errCoding = apierr.New(apierr.UnsupportedCoding, "Bodies with a Content-Encoding are not read here. Send it as it is.")
+
+// checkCoding refuses bodies with a content coding.
+func checkCoding(r *http.Request) error {
+	for _, coding := range r.Header.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return errCoding
+		}
+	}
+	return nil
 }
 
 // writeError answers as the contract says.
@@ -105,6 +120,9 @@ func writeError(w http.ResponseWriter, err error) {
 	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if status == http.StatusUnsupportedMediaType {
+		h.Set("Accept-Encoding", "identity")
 	}
 	w.WriteHeader(status)
 	w.Write(body) //nolint:errcheck // the client has gone

@@ -94,7 +94,7 @@ func openAIError(e *apierr.Error) wire.OpenAIError {
 				body.Param = &at
 			}
 		}
-	case apierr.BadRequest, apierr.NotAllowed, apierr.Timeout, apierr.Conflict, apierr.TooLarge, apierr.HeaderTooLarge,
+	case apierr.BadRequest, apierr.NotAllowed, apierr.Timeout, apierr.Conflict, apierr.TooLarge, apierr.UnsupportedCoding, apierr.HeaderTooLarge,
 		apierr.VersionNotSupported:
 	}
 	if code != "" {

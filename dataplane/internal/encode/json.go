@@ -14,6 +14,9 @@ func JSON(res *fasthttp.Response, body []byte) {
 	res.SetBodyRaw(body)
 }
 
+// requestCodings are the content codings of requests that are read, as a 415 tells (RFC 9110, section 15.5.16).
+const requestCodings = "gzip, identity"
+
 // Error answers err in a form and returns the status.
 func Error(res *fasthttp.Response, err error, form Form) int {
 	status, body := form.errorOf(err)
@@ -26,6 +29,9 @@ func Error(res *fasthttp.Response, err error, form Form) int {
 	}
 	if e.Kind == apierr.Unauthorized {
 		res.Header.Set("WWW-Authenticate", "Bearer")
+	}
+	if e.Kind == apierr.UnsupportedCoding {
+		res.Header.Set("Accept-Encoding", requestCodings)
 	}
 	return status
 }
