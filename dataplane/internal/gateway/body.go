@@ -14,10 +14,11 @@ import (
 func (x *exchange) takeBody() error {
 	body := x.ctx.Request.Body()
 	var arriving *listener.Upload
+	coded := false
 	if x.conn != nil {
-		arriving = x.conn.Upload()
+		arriving, coded = x.conn.Upload(), x.conn.Coded()
 	}
-	if arriving == nil && x.op.upload == 0 { // as usual
+	if arriving == nil && !coded && x.op.upload == 0 { // as usual
 		x.Body = body
 		return nil
 	}
@@ -29,6 +30,13 @@ func (x *exchange) takeBody() error {
 	if arriving != nil {
 		from, length = arriving, arriving.Length()
 		x.detach = context.AfterFunc(x.Ctx, arriving.Abort)
+	}
+	if coded {
+		var err error
+		if from, err = decoded(x.ctx.Request.Header.PeekAll("Content-Encoding"), from, limit); err != nil {
+			return err
+		}
+		length = lengthUnknown
 	}
 	if x.op.upload > 0 {
 		x.ContentType = string(x.ctx.Request.Header.ContentType())
@@ -42,6 +50,9 @@ func (x *exchange) takeBody() error {
 	x.Body, err = x.conn.ReadBody(from, length, limit, x.account())
 	return err
 }
+
+// lengthUnknown is the length of a body that does not state one.
+const lengthUnknown = -1
 
 // account is who holds the memory of the body: the caller's account, or the address of a caller without a key.
 func (x *exchange) account() string {

@@ -8,7 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/klauspost/compress/gzip"
+
+	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/gateway"
 )
 
@@ -71,4 +75,79 @@ func TestABodyIsNotReadForAStranger(t *testing.T) {
 			}
 		}
 	}
+}
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, text)
+	must(t, err)
+	must(t, w.Close())
+	return b.String()
+}
+
+// coded gives a request's body a content coding.
+func coded(coding, request string) string {
+	return strings.Replace(request, "\r\n", "\r\nContent-Encoding: "+coding+"\r\n", 1)
+}
+
+func TestBodiesInGzip(t *testing.T) {
+	n := start(t, takes(func(c *call.Call) (call.Answer, error) {
+		body, err := io.ReadAll(c.Upload)
+		if err != nil {
+			return call.Answer{}, err
+		}
+		return call.Answer{Body: fmt.Appendf(nil, `"took %d of %d"`, len(body), c.UploadLength)}, nil
+	}))
+	agent := func(body string) string { return post("/api/v1/agent", "svc_test_ok", body) }
+	hello := `{"prompt":"hello"}`
+	large := `{"prompt":"hello","system_prompt":"` + strings.Repeat("x", 300_000) + `"}`
+	bomb := zipped(t, strings.Repeat(" ", 64<<20))
+	packed := zipped(t, hello)
+	for name, tt := range map[string]struct{ request, status, text string }{
+		"small":              {coded("gzip", agent(packed)), "200", "You said hello"},
+		"large":              {coded("GZip", agent(zipped(t, large))), "200", "You said hello"},
+		"old name":           {coded("x-gzip", agent(packed)), "200", "You said hello"},
+		"chunks":             {inChunks(coded("gzip", agent(packed))), "200", "You said hello"},
+		"identity":           {coded("identity", agent(hello)), "200", "You said hello"},
+		"two members":        {coded("gzip", agent(zipped(t, hello[:5])+zipped(t, hello[5:]))), "200", "You said hello"},
+		"OpenAI":             {coded("gzip", post("/v1/chat/completions", "svc_test_ok", zipped(t, `{"model":"Darwin","messages":[{"role":"user","content":"hello"}]}`))), "200", "You said hello"},
+		"without a key":      {coded("gzip", post("/api/translate", "x", zipped(t, `{}`))), "422", "Field required"},
+		"upload":             {coded("gzip", upload("svc_test_ok", zipped(t, strings.Repeat("x", 200_000)))), "200", "took 200000 of -1"},
+		"large upload":       {inChunks(coded("gzip", upload("svc_test_ok", zipped(t, randomText(200_000))))), "200", "took 200000 of -1"},
+		"bomb":               {coded("gzip", agent(bomb)), "413", "when it is unpacked"},
+		"bomb of an upload":  {coded("gzip", upload("svc_test_ok", bomb)), "413", "when it is unpacked"},
+		"no gzip":            {coded("gzip", agent(hello)), "400", "not valid gzip"},
+		"nothing":            {coded("gzip", agent("")), "400", "must be a JSON object"},
+		"cut":                {coded("gzip", agent(packed[:len(packed)-4])), "400", "not valid gzip"},
+		"wrong sum":          {coded("gzip", agent(packed[:len(packed)-8]+"abcdefgh")), "400", "not valid gzip"},
+		"more behind it":     {coded("gzip", agent(packed+"x")), "400", "not valid gzip"},
+		"another coding":     {coded("br", agent(packed)), "415", "Accept-Encoding: gzip, identity\r\n"},
+		"coded twice":        {coded("gzip, gzip", agent(zipped(t, packed))), "415", "Content-Encoding"},
+		"upload in another":  {coded("zstd", upload("svc_test_ok", "x")), "415", "Content-Encoding"},
+		"another, to OpenAI": {coded("br", post("/v1/chat/completions", "svc_test_ok", "x")), "415", `"invalid_request_error"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := string(receive(t, send(t, n.main, tt.request), "POST"))
+			if !strings.HasPrefix(answer, "HTTP/1.1 "+tt.status) || !strings.Contains(answer, tt.text) {
+				t.Errorf("got %.600s", answer)
+			}
+		})
+	}
+	for began := time.Now(); n.budget.Used() != 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > hang {
+			t.Fatalf("%d bytes are held", n.budget.Used())
+		}
+	}
+}
+
+// randomText does not compress.
+func randomText(size int) string {
+	b, x := make([]byte, size), uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return string(b)
 }

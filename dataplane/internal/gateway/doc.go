@@ -10,6 +10,9 @@
 // A call under an Idempotency-Key is claimed before it is admitted, see package replay: a replay costs nothing, and is no usage. Its
 // result is kept before it is recorded and before its end leaves.
 //
+// A body that the listener has not read is read here, on behalf of the account that the credential belongs to, and without its content
+// coding.
+//
 // Concurrency: a [Gateway] is immutable after New and safe for concurrent use; a request is served by one goroutine from its
 // first byte to its last.
 //
