@@ -32,6 +32,9 @@ func (a *API) InvokeSkill(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
+	if err := checkArgs(skill.Name, req.Args); err != nil {
+		return call.Answer{}, err
+	}
 	if err := ownGallery(c, body, "args"); err != nil {
 		return call.Answer{}, err
 	}

@@ -185,6 +185,10 @@ func startNative(t *testing.T) (*node, *natives) {
 			Name: "biometrix_enroll", Description: "Enrolls.", Kind: plane.SkillHosted, Family: "biometrix", Task: "face", Upstream: "native",
 			Path: "/skills/biometrix_enroll",
 		},
+		"biometrix_face": {
+			Name: "biometrix_face", Description: "Detects.", Kind: plane.SkillHosted, Family: "biometrix", Task: "face", Upstream: "native",
+			Path: "/skills/biometrix_face",
+		},
 		"create_pdf": {
 			Name: "create_pdf", Description: "Writes.", Kind: plane.SkillHosted, Family: "darwin", Task: "conversation",
 			Path: "/skills/create_pdf", Setting: "MODELGATE_SKILLS_URL",
@@ -227,7 +231,7 @@ func TestServersOfResultsAreLetGo(t *testing.T) {
 	detect := `{"input_data":{"image_base64":"does:wait"}}`
 	for name, request := range map[string]string{
 		"whole":          post("/api/v1/detect", "svc_test_ok", detect),
-		"skill":          post("/api/v1/skills/biometrix_enroll/invoke", "svc_test_ok", `{"args":{"note":"does:wait"}}`),
+		"skill":          post("/api/v1/skills/biometrix_face/invoke", "svc_test_ok", `{"args":{"note":"does:wait"}}`),
 		"silent stream":  post("/api/v1/stream", "svc_test_ok", `{"family":"emoticore","task":"text","prompt":"does:wait"}`),
 		"talking stream": post("/api/v1/stream", "svc_test_ok", `{"family":"emoticore","task":"text","prompt":"does:events-then-wait"}`),
 	} {
@@ -269,7 +273,7 @@ func TestNoGalleryOfOthers(t *testing.T) {
 		{"/api/v1/multicam-identify", `{"org_id":"org_2","views":[{"camera_id":"a","image_base64":"aGk="}]}`},
 		{"/api/v1/predict", `{"family":"biometrix","task":"face","input_data":{"org_id":"org_2"}}`},
 		{"/api/v1/generate", `{"family":"emoticore","task":"text","prompt":"x","kwargs":{"org_id":"org_2"}}`},
-		{"/api/v1/skills/biometrix_enroll/invoke", `{"args":{"action":"enroll","org_id":"org_2"}}`},
+		{"/api/v1/skills/biometrix_face/invoke", `{"args":{"org_id":"org_2"}}`},
 	} {
 		answer := string(receive(t, send(t, n.main, post(tt.path, "svc_test_ok", tt.body)), "POST"))
 		if !strings.HasPrefix(answer, "HTTP/1.1 403") || !strings.Contains(answer, "org_id must be dev_1") {

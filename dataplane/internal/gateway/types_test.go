@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -85,4 +86,56 @@ func TestValuesOfOtherTypesAreRefused(t *testing.T) {
 // refusesPlainly reports whether the contract has a 400 for a body: OpenAI's paths have it for all of it, the others for prompts.
 func refusesPlainly(w apitest.Wrong) bool {
 	return strings.HasSuffix(w.Operation.Path, "/chat/completions") || w.At == "" || w.At == "prompt"
+}
+
+// TestArgumentsOfSkillsAreJudged holds the arguments that the contract describes against it, those of each action too.
+func TestArgumentsOfSkillsAreJudged(t *testing.T) {
+	n := startEverything(t)
+	invoke := func(skill, args string) string {
+		conn := send(t, n.main, post("/api/v1/skills/"+skill+"/invoke", "svc_test_ok", `{"args":`+args+`}`))
+		defer conn.Close()
+		return string(receive(t, conn, "POST"))
+	}
+	person := map[string]any{"action": "enroll", "task": "face", "user_id": "u", "image_b64": "aGk="}
+	for skill, wrong := range map[string][]apitest.Wrong{
+		"biometrix_enroll": apitest.WrongArguments(t, "BiometrixArgs", person),
+		"create_pdf":       apitest.WrongArguments(t, "CreatePDFArgs", map[string]any{"title": "t", "sections": []any{"s"}}),
+	} {
+		for _, w := range wrong {
+			if answer := invoke(skill, w.Body); !strings.HasPrefix(answer, "HTTP/1.1 422") || !strings.Contains(answer, `["body","args"`) {
+				t.Errorf("%s: %s = %s: %s", skill, w.At, w.Value, answer)
+			}
+		}
+	}
+	for _, tt := range []struct{ skill, args, places string }{
+		{"biometrix_enroll", `{}`, "action task"},
+		{"biometrix_identify", `{}`, "action task"},
+		{"biometrix_enroll", `{"action":"enroll","task":"face"}`, "user_id image_b64"},
+		{"biometrix_enroll", `{"action":"enroll","task":"face","image_b64":"aGk="}`, "user_id"},
+		{"biometrix_identify", `{"action":"identify","task":"face","user_id":"u"}`, "image_b64"},
+		{"biometrix_enroll", `{"action":"delete_enrolled","task":"face"}`, "user_id"},
+		{"biometrix_enroll", `{"action":"erase","task":"nose"}`, "action task"},
+		{"biometrix_identify", `{"action":"identify","task":"face","image_b64":"aGk=","threshold":1.1}`, "threshold"},
+		{"biometrix_enroll", `{"action":"delete_enrolled","task":"face","user_id":""}`, "user_id"},
+		{"create_pdf", `{}`, "title sections"},
+	} {
+		answer := invoke(tt.skill, tt.args)
+		_, body, _ := strings.Cut(answer, "\r\n\r\n")
+		var said struct {
+			Detail []struct{ Loc []string }
+		}
+		must(t, json.Unmarshal([]byte(body), &said))
+		var places []string
+		for _, item := range said.Detail {
+			places = append(places, strings.Join(item.Loc[2:], "."))
+		}
+		if !strings.HasPrefix(answer, "HTTP/1.1 422") || strings.Join(places, " ") != tt.places {
+			t.Errorf("%s %s: %s", tt.skill, tt.args, answer)
+		}
+	}
+	for _, good := range []string{`{"action":"list_enrolled","task":"face"}`, `{"action":"delete_enrolled","task":"face","user_id":"u"}`} {
+		if answer := invoke("biometrix_enroll", good); !strings.HasPrefix(answer, "HTTP/1.1 502") { // the server's answer is empty
+			t.Errorf("%s: %s", good, answer)
+		}
+	}
 }

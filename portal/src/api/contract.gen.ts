@@ -2120,7 +2120,8 @@ export interface paths {
         put?: never;
         /**
          * Invoke a skill
-         * @description The arguments are passed to the skill as they are. An unknown skill is 404, one outside the key's scope 403. Where the arguments
+         * @description The arguments are passed to the skill as they are. Those of biometrix_enroll, biometrix_identify and create_pdf are held to their
+         *     schemas first, and what an action lacks is a 422 (`[body, args, user_id]`). An unknown skill is 404, one outside the key's scope 403. Where the arguments
          *     have an `org_id`, it must be the key's own account. Enrollments made by a skill belong to that account.
          */
         post: operations["invokeSkill"];
@@ -4345,7 +4346,10 @@ export interface components {
             image_b64?: string;
             /** @default 0.5 */
             threshold?: number;
-            /** @description Stored with the enrollment. */
+            /**
+             * @description Stored with the enrollment.
+             * @default {}
+             */
             metadata?: {
                 [key: string]: unknown;
             };

@@ -43,6 +43,19 @@ func WrongTypes(t *testing.T, plane string) []Wrong {
 	return all
 }
 
+// WrongArguments is [WrongTypes] for a schema that stands for a free-form member: the body is a value that the schema describes.
+func WrongArguments(t *testing.T, schema string, example map[string]any) []Wrong {
+	t.Helper()
+	d := read(t)
+	of := object(dig(d.root, "components", "schemas", schema))
+	if of == nil {
+		t.Fatalf("the contract has no schema %s", schema)
+	}
+	w := walker{document: d}
+	w.value(of, example, example, nil)
+	return w.found
+}
+
 type document struct {
 	root       map[string]any
 	operations []api.Operation
