@@ -37,7 +37,7 @@ type EnrollRequest struct {
 
 // EnrollInput is a sample of a subject of a gallery.
 type EnrollInput struct {
-	OrgID       string `json:"org_id" bind:"required,min=1"`
+	OrgID       string `json:"org_id" bind:"required,min=1,max=128"`
 	SubjectID   string `json:"subject_id" bind:"required,min=1,max=256"`
 	ImageBase64 string `json:"image_base64" bind:"required,min=1"`
 }
@@ -50,7 +50,7 @@ type DeleteEnrollmentRequest struct {
 
 // SubjectInput names a subject of a gallery.
 type SubjectInput struct {
-	OrgID     string `json:"org_id" bind:"required,min=1"`
+	OrgID     string `json:"org_id" bind:"required,min=1,max=128"`
 	SubjectID string `json:"subject_id" bind:"required,min=1,max=256"`
 }
 
@@ -62,6 +62,6 @@ type MatchRequest struct {
 
 // MatchInput is a sample to look for in a gallery.
 type MatchInput struct {
-	OrgID       string `json:"org_id" bind:"required,min=1"`
+	OrgID       string `json:"org_id" bind:"required,min=1,max=128"`
 	ImageBase64 string `json:"image_base64" bind:"required,min=1"`
 }

@@ -24,7 +24,7 @@ type DepthDetection struct {
 // SpatialRequest is the body of POST /api/v1/spatial-query.
 type SpatialRequest struct {
 	ImageBase64 string     `json:"image_base64" bind:"required,min=1"`
-	OrgID       string     `json:"org_id" bind:"required,min=1"`
+	OrgID       string     `json:"org_id" bind:"required,min=1,max=128"`
 	RadiusM     float64    `json:"radius_m" bind:"required,min=0.01,max=10000"` // metres
 	Task        string     `json:"task" bind:"enum=face|object_signature|person_reid,default=face"`
 	Intrinsics  Intrinsics `json:"intrinsics"`
@@ -33,7 +33,7 @@ type SpatialRequest struct {
 // MulticamRequest is the body of POST /api/v1/multicam-identify.
 type MulticamRequest struct {
 	SessionID           string       `json:"session_id"`
-	OrgID               string       `json:"org_id" bind:"required,min=1"`
+	OrgID               string       `json:"org_id" bind:"required,min=1,max=128"`
 	Task                string       `json:"task" bind:"enum=face|person_reid,default=face"`
 	Views               []CameraView `json:"views" bind:"required,min=1,max=64"`
 	EnrichDepth         bool         `json:"enrich_depth"`

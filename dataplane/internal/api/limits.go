@@ -8,6 +8,9 @@ const (
 	VoiceBytesMax = 25 << 20
 )
 
+// galleryNameMax is the length of a gallery's name in bytes.
+const galleryNameMax = 128
+
 const (
 	speechCharsMax = 10_000 // of a text to speak
 

@@ -84,13 +84,17 @@ func (a *API) answer(c *call.Call, q *question) (call.Answer, error) {
 
 // put puts a question to a target.
 func (a *API) put(c *call.Call, target route.Target, q *question) (call.Answer, error) {
+	account := c.Caller.Account()
+	if err := nameGalleries(account, q.body); err != nil {
+		return call.Answer{}, err
+	}
 	body, err := result.Encode(q.body)
 	if err != nil {
 		return call.Answer{}, err
 	}
 	var answer call.Answer
 	err = a.serve(c, target, func(ctx context.Context, s *upstream.Service) error {
-		got, err := a.askOne(ctx, s, q, c.Caller.Account(), body)
+		got, err := a.askOne(ctx, s, q, account, body)
 		if err != nil {
 			return err
 		}
@@ -99,7 +103,7 @@ func (a *API) put(c *call.Call, target route.Target, q *question) (call.Answer, 
 			return s.Invalid(wrong)
 		}
 		answer.Use = usageOf(said)
-		answer.Body, err = labelled(s, got, said)
+		answer.Body, err = labelled(s, account, got, said)
 		return err
 	})
 	if err != nil {
@@ -180,8 +184,13 @@ func cannot(s *upstream.Service, task string) error {
 		s.Spec.ID, s.Spec.Dialect, task)))
 }
 
-// labelled adds who made a result. Answers of the contract's types have words of their own for that.
-func labelled(s *upstream.Service, body []byte, said map[string]any) ([]byte, error) {
+// labelled is a result as the caller gets it: with the names that the caller knows, and with who made it. Answers of the contract's
+// types have words of their own for that.
+func labelled(s *upstream.Service, account string, body []byte, said map[string]any) ([]byte, error) {
+	body, err := galleriesAsAsked(account, body, said)
+	if err != nil {
+		return nil, err
+	}
 	backend := route.BackendUpstream + ":" + s.Spec.ID
 	if said["type"] != nil {
 		backend = route.BackendUpstream
@@ -212,14 +221,15 @@ func (a *API) generateNative(c *call.Call, target route.Target, req *wire.Genera
 	if err != nil {
 		return call.Answer{}, err
 	}
-	if err := ownGallery(c, body, "kwargs"); err != nil {
-		return call.Answer{}, err
-	}
 	if err := reserveNative(c, req, body, stream); err != nil {
 		return call.Answer{}, err
 	}
 	if !stream {
 		return a.put(c, target, &question{path: "/generate", body: body, shape: result.Answer()})
+	}
+	account := c.Caller.Account()
+	if err := nameGalleries(account, body); err != nil {
+		return call.Answer{}, err
 	}
 	sent, err := result.Encode(body)
 	if err != nil {
@@ -229,7 +239,7 @@ func (a *API) generateNative(c *call.Call, target route.Target, req *wire.Genera
 		if s.Spec.Dialect != plane.DialectNative {
 			return nil, cannot(s, target.Model.ID)
 		}
-		q := &upstream.NativeCall{Path: "/stream", Account: c.Caller.Account(), Body: sent, Prompt: promptTokens(req), Each: events(s)}
+		q := &upstream.NativeCall{Path: "/stream", Account: account, Body: sent, Prompt: promptTokens(req), Each: events(s, account)}
 		if c.Tokens != nil {
 			q.Budget = c.Tokens
 		}
@@ -238,7 +248,7 @@ func (a *API) generateNative(c *call.Call, target route.Target, req *wire.Genera
 }
 
 // events judges the events of a server. Those that are whole answers are labelled.
-func events(s *upstream.Service) upstream.Each {
+func events(s *upstream.Service, account string) upstream.Each {
 	shape := result.Event()
 	return func(event []byte) (sent []byte, wrong string) {
 		said, wrong := shape.Check(nil, event)
@@ -250,7 +260,7 @@ func events(s *upstream.Service) upstream.Each {
 		case "delta", "status", "progress", "diagnostic", "done":
 			sent, err = result.Compact(event)
 		default:
-			sent, err = labelled(s, event, said)
+			sent, err = labelled(s, account, event, said)
 		}
 		if err != nil {
 			return nil, "cannot be passed on"

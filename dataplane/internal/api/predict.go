@@ -48,9 +48,6 @@ func (a *API) Predict(c *call.Call) (call.Answer, error) {
 		return call.Answer{}, err
 	}
 	nameInput(body)
-	if err := ownGallery(c, body, "input_data"); err != nil {
-		return call.Answer{}, err
-	}
 	q := question{path: "/predict", body: body, shape: result.Answer()}
 	_, family := body["family"]
 	_, task := body["task"]

@@ -43,7 +43,7 @@ func (a *API) SpatialQuery(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
-	return a.inGallery(c, &question{path: "/spatial-query", family: biometrix, task: "spatial", body: body, shape: result.Spatial()})
+	return a.answer(c, &question{path: "/spatial-query", family: biometrix, task: "spatial", body: body, shape: result.Spatial()})
 }
 
 // MulticamIdentify answers POST /api/v1/multicam-identify.
@@ -53,7 +53,7 @@ func (a *API) MulticamIdentify(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
-	return a.inGallery(c, &question{path: "/multicam-identify", family: biometrix, task: "multicam", body: body, shape: result.Multicam()})
+	return a.answer(c, &question{path: "/multicam-identify", family: biometrix, task: "multicam", body: body, shape: result.Multicam()})
 }
 
 // TrackingAnalyze answers POST /api/v1/tracking/analyze. The query parameter that the contract declares is not looked at.

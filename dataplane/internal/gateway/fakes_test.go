@@ -53,6 +53,8 @@ func (k *keys) authenticate(_ context.Context, text []byte, _ time.Time) (*call.
 	case "svc_test_tokens":
 		p.Limits = append(p.Limits, plane.Limit{Name: plane.LimitKeyTokens, Bucket: "key/1/tokens", Max: 20, Window: time.Minute},
 			plane.Limit{Name: plane.LimitKeyInFlight, Bucket: "key/1/in_flight", Max: 2})
+	case "svc_test_other":
+		p.KeyID, p.DeveloperID = "key_2", "dev_2"
 	case "svc_test_revocable":
 		c.Revoked = k.revoked
 	case "svc_test_expired":

@@ -13,7 +13,6 @@ import (
 	"modelgate.internal/dataplane/internal/api"
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/gateway"
-	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/dataplane/internal/pool"
 	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/shared/apierr"
@@ -85,7 +84,7 @@ func startAll(t *testing.T) (*node, *plane.Current) {
 	t.Cleanup(set.Close)
 	var n *node
 	n = start(t, func(o *gateway.Options) {
-		o.Authenticate = unlimited(o.Authenticate)
+		unlimited(o)
 		o.Current = func() *plane.Current { return config }
 		o.Routes = gateway.Routes(api.New(api.Options{
 			Pool: func(id string) (api.Pool, bool) {
@@ -107,16 +106,6 @@ func once(t *testing.T, n *node, request, method string) string {
 	conn := send(t, n.main, strings.Replace(request, "\r\n", "\r\nConnection: close\r\n", 1))
 	defer func() { must(t, conn.Close()) }()
 	return string(receive(t, conn, method))
-}
-
-func unlimited(ask func(context.Context, []byte, time.Time) (*call.Caller, error)) func(context.Context, []byte, time.Time) (*call.Caller, error) {
-	return func(ctx context.Context, text []byte, now time.Time) (*call.Caller, error) {
-		c, err := ask(ctx, text, now)
-		if err == nil {
-			c.Limits, c.Cells = nil, &limit.Cells{}
-		}
-		return c, err
-	}
 }
 
 // TestWhatDoesNotFitIsTheCallersFault asks every path for every model and every task, with bodies that it takes and with bodies that it does

@@ -54,8 +54,7 @@ func startEverything(t *testing.T) *node {
 	model := newModel()
 	return start(t, func(o *gateway.Options) {
 		o.Current = func() *plane.Current { return config }
-		o.Admit = func(context.Context, *limit.Cells, time.Time) (limit.Verdict, error) { return limit.Verdict{}, nil }
-		o.AdmitPeer = func(netip.Addr, time.Time) error { return nil }
+		unlimited(o)
 		o.Routes = gateway.Routes(api.New(api.Options{
 			Pool:    func(id string) (api.Pool, bool) { return only{alone{model, id}, id}, true },
 			Service: func(id string) (*upstream.Service, error) { return set.Service(config, id) },
@@ -65,6 +64,12 @@ func startEverything(t *testing.T) *node {
 			Now: time.Now,
 		}))
 	})
+}
+
+// unlimited lets everybody make any number of calls.
+func unlimited(o *gateway.Options) {
+	o.Admit = func(context.Context, *limit.Cells, time.Time) (limit.Verdict, error) { return limit.Verdict{}, nil }
+	o.AdmitPeer = func(netip.Addr, time.Time) error { return nil }
 }
 
 // TestValuesOfOtherTypesAreRefused puts values of every wrong JSON type into the documented bodies.

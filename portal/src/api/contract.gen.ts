@@ -2078,7 +2078,7 @@ export interface paths {
          * @description Any JSON body. Known forms: `{family, task, input_data}`; `{audio_base64, speaker_label}` to
          *     recognise a speaker; and the same with `action: register` to register one. A body without `family` and
          *     `task` that has `audio_base64` is one of the latter, which are the task voice_footprint of darwin. An
-         *     unknown family or task is 404. Where `input_data` has an `org_id`, it must be the key's own account.
+         *     unknown family or task is 404. Where `input_data` has an `org_id`, it names a gallery within the key's account.
          *     `input` is another name of `input_data`, which counts when both are given.
          *
          *     A task that a model answers from a text takes `input_data` as that text, or as an object with `prompt`, `text` or `messages`, the
@@ -2122,7 +2122,7 @@ export interface paths {
          * Invoke a skill
          * @description The arguments are passed to the skill as they are. Those of biometrix_enroll, biometrix_identify and create_pdf are held to their
          *     schemas first, and what an action lacks is a 422 (`[body, args, user_id]`). An unknown skill is 404, one outside the key's scope 403. Where the arguments
-         *     have an `org_id`, it must be the key's own account. Enrollments made by a skill belong to that account.
+         *     have an `org_id`, it names a gallery within the key's account. Enrollments made by a skill belong to that account.
          */
         post: operations["invokeSkill"];
         delete?: never;
@@ -2405,7 +2405,7 @@ export interface paths {
         put?: never;
         /**
          * Who is near the camera
-         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["spatialQuery"];
         delete?: never;
@@ -2426,7 +2426,7 @@ export interface paths {
         /**
          * Follow people over several cameras
          * @description 409 when `session_id` names a scene in which a camera of the views is not calibrated.
-         *     The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         *     `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["multicamIdentify"];
         delete?: never;
@@ -2514,7 +2514,7 @@ export interface paths {
         put?: never;
         /**
          * Search 1:N
-         * @description In the gallery of the key's account, as with match; the body names none.
+         * @description In the gallery of the key's account, or in the one that an `org_id` in `input_data` names, as with match.
          */
         post: operations["identify"];
         delete?: never;
@@ -2535,12 +2535,12 @@ export interface paths {
         /**
          * Enroll a subject
          * @description Templates are personal data; enroll only with the person's consent.
-         *     The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         *     `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["enroll"];
         /**
          * Delete a subject
-         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         delete: operations["deleteEnrollment"];
         options?: never;
@@ -2579,7 +2579,7 @@ export interface paths {
         put?: never;
         /**
          * Search an organization's gallery
-         * @description The gallery is the key's own: `org_id` is the organization that owns the key's app, or the developer's account where none does; another is 403.
+         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["match"];
         delete?: never;

@@ -46,7 +46,7 @@ const org: Field = {
   name: "org",
   label: "Gallery (org_id)",
   kind: "text",
-  hint: "The organization that owns the key's app, or your account's id where none does.",
+  hint: "Any name: a gallery within your account. No other account reaches it.",
 };
 const modality = (options: string[]): Field => ({ name: "task", label: "Task", kind: "select", options });
 const biometric = modality([
