@@ -302,7 +302,7 @@ func (e *env) listen(g *run.Group, name, address string, srv *http.Server, limit
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
 	g.Go(name, func(context.Context) error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(server.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
