@@ -35,6 +35,8 @@ type Core struct {
 	kept     []*Cell // reported lately, the longest ago first
 	debts    map[*Cell]int64
 	stats    Stats
+
+	sentTerms []*terms // of sent, when the frame was made
 }
 
 // Stats count what a core did.

@@ -365,3 +365,25 @@ func TestSizeOfACell(t *testing.T) {
 		t.Errorf("a cell has %d bytes", size)
 	}
 }
+
+// TestARefusalByOldTermsDoesNotOutliveThem: a reply that was on its way when the limit was raised says nothing about the new one.
+func TestARefusalByOldTermsDoesNotOutliveThem(t *testing.T) {
+	b := newBench(t, 100)
+	c := NewCell(ledger.ID{Kind: ledger.AppMinute, Lo: 1}, ledger.Literal(1), 1)
+	if out := b.get(c); out != Admitted {
+		t.Fatal(out)
+	}
+	b.run(time.Second)
+	b.core.Want(c, 1)
+	f, ok := b.core.Frame(b.now)
+	if !ok {
+		t.Fatal("nobody asks the ledger")
+	}
+	res := b.apply(ledger.Entry{Frames: []ledger.Frame{f}})
+	b.core.Set(c, ledger.Literal(100), 2)
+	b.core.Receive(b.now, &res.Replies[0])
+	b.core.Unwant(c, 1)
+	if out := b.get(c); out != Admitted {
+		t.Errorf("after the limit was raised: %d", out)
+	}
+}

@@ -93,7 +93,7 @@ func (n *Core) requeue() {
 		c.flags &^= flagSent
 		n.mark(c)
 	}
-	n.sent = n.sent[:0]
+	n.sent, n.sentTerms = n.sent[:0], n.sentTerms[:0]
 	n.awaiting = false
 }
 
@@ -193,8 +193,9 @@ func (n *Core) build(s *session, now int64, leave bool) ledger.Frame {
 	}
 	for i, c := range n.dirty[:count] {
 		c.flags = c.flags&^flagDirty | flagSent
-		f.Records[i] = n.record(c, s, now)
-		n.sent = append(n.sent, c)
+		t := c.terms.Load()
+		f.Records[i] = n.record(c, s, now, t)
+		n.sent, n.sentTerms = append(n.sent, c), append(n.sentTerms, t)
 	}
 	n.dirty = slices.Delete(n.dirty, 0, count)
 	n.keep(f.Records, now)
@@ -228,7 +229,7 @@ func (n *Core) keep(records []ledger.Record, now int64) {
 	}
 }
 
-func (n *Core) record(c *Cell, s *session, now int64) ledger.Record {
+func (n *Core) record(c *Cell, s *session, now int64, t *terms) ledger.Record {
 	if c.session != s {
 		n.begin(c, s)
 	}
@@ -250,7 +251,6 @@ func (n *Core) record(c *Cell, s *session, now int64) ledger.Record {
 	dt := float32(max(now-c.builtAt, int64(time.Millisecond))) / float32(time.Second)
 	c.rate += (float32(used-c.reported)/dt - c.rate) * min(1, dt/float32(aheadFor.Seconds()))
 	c.builtAt, c.reported = now, used
-	t := c.terms.Load()
 	count := int64(0)
 	if s := c.seed.Load(); s != nil {
 		s.sent = true

@@ -35,7 +35,7 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 		c := n.sent[i]
 		c.flags &^= flagSent
 		if c.id == r.Grants[i].ID {
-			n.grant(c, s, now, &r.Grants[i])
+			n.grant(c, s, now, &r.Grants[i], n.sentTerms[i])
 			if n.unseeded(c, now, &r.Grants[i]) {
 				continue // who waits goes on waiting
 			}
@@ -50,11 +50,12 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 			woken = append(woken, c)
 		}
 	}
-	n.sent = n.sent[:0]
+	n.sent, n.sentTerms = n.sent[:0], n.sentTerms[:0]
 	return woken
 }
 
-func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant) {
+// grant takes what the ledger says of a cell, which it was asked under the given terms.
+func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant, asked *terms) {
 	c.limit.Store(uint32(g.Limit))
 	c.avail.Store(int32(g.Avail))
 	c.freesAt.Store(0)
@@ -86,6 +87,9 @@ func (n *Core) grant(c *Cell, s *session, now int64, g *ledger.Grant) {
 	}
 	c.flags &^= flagPend
 	c.denyUntil.Store(now + min(retry, int64(denyMost)))
+	if c.terms.Load() != asked { // looked at last, as Set changes them first: the refusal is by terms that are no more
+		c.denyUntil.Store(0)
+	}
 }
 
 // unseeded asks for the control plane's count of a day, if the ledger lacks it. It reports whether nothing is granted before.
