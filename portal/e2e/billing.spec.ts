@@ -38,7 +38,7 @@ test("a developer goes from Free to Pro through 3-D Secure, and the gateway's li
   await page.goto(bank);
   await page.getByRole("button", { name: "Complete authentication" }).click();
 
-  await expect(page.getByText("plan is in force, at the gateway too.")).toBeVisible();
+  await expect(page.getByText(/plan is in force on 1\/1 node/)).toBeVisible();
   await expect(page.getByLabel("In force")).toContainText("Pro");
   await expect(page.getByLabel("In force")).toContainText("$49.00");
   await expect(page.getByRole("region", { name: "Invoices" }).last()).toContainText("paid");

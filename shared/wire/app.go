@@ -59,7 +59,7 @@ type AppDetail struct {
 type AppUpdated struct {
 	App
 	ConfigVersion uint64   `json:"config_version"`    // the nodes that acknowledged it serve by the app as it is
-	Receipt       *Receipt `json:"receipt,omitempty"` // with wait=nodes
+	Receipt       *Receipt `json:"receipt,omitempty"` // nil with wait=none
 }
 
 // AppDeleted answers DELETE /dev/apps/{app_id}.
@@ -67,15 +67,16 @@ type AppDeleted struct {
 	AppID         string   `json:"app_id"`
 	Deleted       bool     `json:"deleted"`
 	ConfigVersion uint64   `json:"config_version"`
-	Receipt       *Receipt `json:"receipt,omitempty"` // with wait=nodes
+	Receipt       *Receipt `json:"receipt,omitempty"` // nil with wait=none
 }
 
 // Receipt says which gateway nodes serve by a change.
 type Receipt struct {
-	Complete bool          `json:"complete"` // no node is missing
+	Complete bool          `json:"complete"`  // no node is missing
+	WaitedMS int64         `json:"waited_ms"` // for the nodes
 	Nodes    []NodeApplied `json:"nodes"`
 	Missing  []NodeMissing `json:"missing"`
-	Detail   string        `json:"detail,omitempty"` // why nothing is known
+	Detail   string        `json:"detail,omitempty"` // how far the change has come when a node is missing, or why nothing is known
 }
 
 // NodeApplied is a node that serves by a change.
@@ -120,7 +121,7 @@ type NewKey struct {
 	ConfigVersion uint64    `json:"config_version"` // the nodes that acknowledged it know the key
 
 	PreviousExpiresAt *time.Time `json:"previous_expires_at"` // until when the value before works; null when it does not
-	Receipt           *Receipt   `json:"receipt,omitempty"`   // with wait=nodes
+	Receipt           *Receipt   `json:"receipt,omitempty"`   // nil with wait=none
 }
 
 // KeyRevoked answers DELETE /dev/apps/{app_id}/keys/{key_id} and DELETE /dev/darwin-tokens/{key_id}.
@@ -130,7 +131,7 @@ type KeyRevoked struct {
 	Status        string    `json:"status"` // always "revoked"
 	RevokedAt     time.Time `json:"revoked_at"`
 	ConfigVersion uint64    `json:"config_version"`
-	Receipt       *Receipt  `json:"receipt,omitempty"` // with wait=nodes
+	Receipt       *Receipt  `json:"receipt,omitempty"` // nil with wait=none
 }
 
 // RevealedKey answers GET /dev/playground/key-for-stream.
@@ -164,7 +165,7 @@ type NewDarwinToken struct {
 	DarwinToken
 	Key           string   `json:"key"`
 	ConfigVersion uint64   `json:"config_version"`
-	Receipt       *Receipt `json:"receipt,omitempty"` // with wait=nodes
+	Receipt       *Receipt `json:"receipt,omitempty"` // nil with wait=none
 }
 
 // Counters are the four numbers that usage is told in.
@@ -276,4 +277,6 @@ type StreamKey struct {
 	ExpiresIn int64  `json:"expires_in"` // seconds
 	AppID     string `json:"app_id"`
 	KeyID     string `json:"key_id"` // the key whose scope, limits and life the token shares
+
+	Receipt *Receipt `json:"receipt,omitempty"` // which nodes know the key; nil with wait=none
 }

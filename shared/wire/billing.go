@@ -40,6 +40,8 @@ type CheckoutState struct {
 	Status    string  `json:"status"` // open, processing, requires_action, payment_failed, active, expired
 	Plan      string  `json:"plan"`
 	URL       *string `json:"url"` // where to go on; null when there is nothing to do
+
+	Receipt *Receipt `json:"receipt,omitempty"` // of an active plan; nil with wait=none
 }
 
 // BillingEventReceived answers POST /dev/billing/webhook.
@@ -58,6 +60,8 @@ type BillingState struct {
 	Subscription *BillingSubscription `json:"subscription"` // null without one that can be charged
 	DisputedAt   *time.Time           `json:"disputed_at"`  // when a payment was disputed that is not settled
 	OverLimit    *OverLimit           `json:"over_limit"`   // null when the plan has room for all apps
+
+	Receipt *Receipt `json:"receipt,omitempty"` // of a change; nil with wait=none
 }
 
 // BillingSubscription is a subscription that can be charged.

@@ -26,8 +26,8 @@ Commands:
   rewrap                 move what is sealed under the current key-encryption key
   account create EMAIL   create an account
   account show EMAIL     show an account as JSON
-  account set EMAIL      change an account's plan or limits; running servers follow at once
-  org set ID             change an organization's limits; running servers follow at once
+  account set EMAIL      change an account's plan or limits, and wait for the nodes
+  org set ID             change an organization's limits, and wait for the nodes
   audit verify           find out whether the audit logs are as they were written
   mail                   show what waits in the outbox of mails, and what was given up
   mail test ADDRESS      send a mail now and say how that went

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -192,8 +194,13 @@ func TestServeAndOperate(t *testing.T) {
 	if limits := ask[wire.Limits](t, "GET", portal+"/dev/limits", token, ""); limits.Minute.Limit != 777 || limits.Plan != "pro" {
 		t.Errorf("the running server says %+v", limits)
 	}
-	if again := mustRun(t, "-config", file, "account", "show", "demo@example.com"); again != out {
-		t.Errorf("show says %s, set said %s", again, out)
+	if r := shown.Receipt; r == nil || !r.Complete || !slices.Equal(r.Nodes, []string{"test-1"}) {
+		t.Errorf("after set the node follows: %+v", r)
+	}
+	var again shownAccount
+	shown.Receipt = nil
+	if err := json.Unmarshal([]byte(mustRun(t, "-config", file, "account", "show", "demo@example.com")), &again); err != nil || !reflect.DeepEqual(again, shown) {
+		t.Errorf("show says %+v, set said %+v: %v", again, shown, err)
 	}
 	mustRun(t, "-config", file, "account", "set", "demo@example.com", "--plan", "enterprise")
 	team := ask[wire.OrgDetail](t, "POST", portal+"/dev/org", token, `{"name":"Team"}`)
@@ -251,7 +258,7 @@ func login(t *testing.T, portal, email, password string) string {
 	return answer[wire.Session](t, r).AccessToken
 }
 
-// follow joins as a node and returns the keys that it is told about.
+// follow joins as a node that acknowledges every mark, and returns the keys that it is told about.
 func follow(ctx context.Context, t *testing.T, internal, tokenFile string) <-chan plane.Principal {
 	t.Helper()
 	token, err := os.ReadFile(tokenFile)
@@ -286,9 +293,35 @@ func follow(ctx context.Context, t *testing.T, internal, tokenFile string) <-cha
 			if m.Change != nil && m.Change.Kind == plane.KindKey && json.Unmarshal(m.Change.Body, &p) == nil {
 				heard <- p
 			}
+			if m.Mark != nil {
+				acknowledge(ctx, t, internal, identity.Secret, *m.Mark)
+			}
 		}
 	}()
 	return heard
+}
+
+func acknowledge(ctx context.Context, t *testing.T, internal, secret string, at plane.Cursor) {
+	t.Helper()
+	body := fmt.Sprintf(`{"epoch":%d,"version":%d,"keys_held":1,"build":"test"}`, at.Epoch, at.Version)
+	r, err := http.NewRequestWithContext(ctx, "POST", internal+plane.AckPath, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	res, err := http.DefaultClient.Do(r)
+	if ctx.Err() != nil {
+		return // the test is over
+	}
+	if err != nil {
+		t.Errorf("acknowledge: %v", err)
+		return
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusNoContent {
+		t.Errorf("acknowledge: %s", res.Status)
+	}
 }
 
 // hears waits until the node is told that a key has these limits.

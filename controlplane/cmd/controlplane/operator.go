@@ -82,8 +82,8 @@ func (e *env) account(ctx context.Context, args []string) error {
 	return errors.New("want account create, account show or account set, each with an e-mail address")
 }
 
-// accounts opens what the account commands work with.
-func (e *env) accounts(ctx context.Context, cost account.Cost) (*account.Accounts, func(), error) {
+// accounts opens what the account commands work with. The store is to be closed.
+func (e *env) accounts(ctx context.Context, cost account.Cost) (*account.Accounts, *store.Store, error) {
 	s, err := e.open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (e *env) accounts(ctx context.Context, cost account.Cost) (*account.Account
 		s.Close()
 		return nil, nil, err
 	}
-	return &account.Accounts{Store: s, Passwords: passwords, Log: e.log, Now: time.Now}, s.Close, nil
+	return &account.Accounts{Store: s, Passwords: passwords, Log: e.log, Now: time.Now}, s, nil
 }
 
 func (e *env) accountCreate(ctx context.Context, args []string) error {
@@ -115,16 +115,16 @@ func (e *env) accountCreate(ctx context.Context, args []string) error {
 	if n := utf8.RuneCountInString(password); n < account.PasswordRunesMin || n > account.PasswordRunesMax {
 		return fmt.Errorf("the password has %d characters, want %d to %d", n, account.PasswordRunesMin, account.PasswordRunesMax)
 	}
-	accounts, done, err := e.accounts(ctx, account.DefaultCost())
+	accounts, s, err := e.accounts(ctx, account.DefaultCost())
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer s.Close()
 	d, err := accounts.Create(ctx, *name, others[0], password)
 	if err != nil {
 		return plain(err)
 	}
-	return e.showAccount(d)
+	return e.showAccount(d, nil)
 }
 
 func (e *env) accountShow(ctx context.Context, args []string) error {
@@ -132,20 +132,20 @@ func (e *env) accountShow(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	accounts, done, err := e.accounts(ctx, account.Cost{MemoryKiB: 8, Iterations: 1}) // compares no password
+	accounts, s, err := e.accounts(ctx, account.Cost{MemoryKiB: 8, Iterations: 1}) // compares no password
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer s.Close()
 	d, err := accounts.ByEmail(ctx, others[0])
 	if err != nil {
 		return plain(err)
 	}
-	return e.showAccount(d)
+	return e.showAccount(d, nil)
 }
 
 func (e *env) accountSet(ctx context.Context, args []string) error {
-	f := e.flags("account set EMAIL", "Changes an account and prints it. The nodes follow at once; what is not named stays as it is.")
+	f := e.flags("account set EMAIL", "Changes an account and prints it when the nodes follow. What is not named stays as it is.")
 	planID := f.String("plan", "", "free, starter, pro or enterprise")
 	perMinute := f.Int64("per-minute", 0, "calls per minute of each key instead of the plan's; 0 goes back to the plan's")
 	perDay := f.Int64("per-day", 0, "calls per day of the account instead of the plan's; 0 goes back to the plan's")
@@ -171,16 +171,17 @@ func (e *env) accountSet(ctx context.Context, args []string) error {
 			change.Tokens = tokens
 		}
 	})
-	accounts, done, err := e.accounts(ctx, account.Cost{MemoryKiB: 8, Iterations: 1}) // compares no password
+	accounts, s, err := e.accounts(ctx, account.Cost{MemoryKiB: 8, Iterations: 1}) // compares no password
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer s.Close()
 	d, err := accounts.Set(ctx, others[0], change)
 	if err != nil {
 		return plain(err)
 	}
-	return e.showAccount(d)
+	receipt, err := e.receipt(ctx, s)
+	return errors.Join(e.showAccount(d, receipt), err)
 }
 
 // shownAccount is an account as operators see it. The limits are those in force.
@@ -199,13 +200,16 @@ type shownAccount struct {
 	TokensOverride    *int64     `json:"tokens_per_minute_override"`
 	VerifiedAt        *time.Time `json:"verified_at"`
 	CreatedAt         time.Time  `json:"created_at"`
+
+	Receipt *shownReceipt `json:"receipt,omitempty"` // of a change
 }
 
-func (e *env) showAccount(d account.Developer) error {
+func (e *env) showAccount(d account.Developer, receipt *shownReceipt) error {
 	return e.json(shownAccount{
 		ID: d.ID, Name: d.Name, Email: d.Email, Plan: d.Plan, PerMinute: d.Terms().MinuteLimit(), PerDay: d.Terms().DayLimit(),
 		InFlight: d.Terms().InFlightLimit(), TokensPerMinute: d.Terms().TokenLimit(), InFlightOverride: d.InFlight, TokensOverride: d.Tokens,
 		PerMinuteOverride: d.PerMinute, PerDayOverride: d.PerDay, VerifiedAt: d.VerifiedAt, CreatedAt: d.CreatedAt,
+		Receipt: receipt,
 	})
 }
 

@@ -16,7 +16,7 @@ func (e *env) org(ctx context.Context, args []string) error {
 		return errors.New("want org set, with the ID of an organization")
 	}
 	ctx = audit.With(ctx, audit.Origin{Operation: "operator org set"})
-	f := e.flags("org set ID", "Changes the limits of an organization and prints them. The nodes follow at once; what is not named stays as it is.")
+	f := e.flags("org set ID", "Changes the limits of an organization and prints them when the nodes follow. What is not named stays as it is.")
 	limits := map[string]*int64{
 		"per-minute":        f.Int64("per-minute", 0, "calls per minute of each key instead of the plan's; 0 goes back to the plan's"),
 		"per-day":           f.Int64("per-day", 0, "calls per day of the organization instead of the plan's; 0 goes back to the plan's"),
@@ -40,11 +40,12 @@ func (e *env) org(ctx context.Context, args []string) error {
 	if err != nil {
 		return plain(err)
 	}
-	return e.json(shownOrg{
+	receipt, waitErr := e.receipt(ctx, s)
+	return errors.Join(e.json(shownOrg{
 		ID: o.ID, Name: o.Name, Plan: o.Plan, PerMinute: o.Terms().MinuteLimit(), PerDay: o.Terms().DayLimit(),
 		InFlight: o.Terms().InFlightLimit(), TokensPerMinute: o.Terms().TokenLimit(), PerMinuteOverride: o.PerMinute, PerDayOverride: o.PerDay,
-		InFlightOverride: o.InFlight, TokensOverride: o.Tokens,
-	})
+		InFlightOverride: o.InFlight, TokensOverride: o.Tokens, Receipt: receipt,
+	}), waitErr)
 }
 
 // shownOrg is an organization as operators see it. The limits are those in force.
@@ -60,4 +61,6 @@ type shownOrg struct {
 	PerDayOverride    *int64 `json:"per_day_override"`
 	InFlightOverride  *int64 `json:"in_flight_override"`
 	TokensOverride    *int64 `json:"tokens_per_minute_override"`
+
+	Receipt *shownReceipt `json:"receipt,omitempty"`
 }

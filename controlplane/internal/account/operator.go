@@ -9,7 +9,7 @@ import (
 	"modelgate.internal/controlplane/internal/plan"
 )
 
-// Set applies what an operator changes of an account; the nodes follow at once.
+// Set applies what an operator changes of an account and announces it to the nodes.
 func (a *Accounts) Set(ctx context.Context, email string, c Change) (Developer, error) {
 	if c.Plan != nil {
 		if _, ok := plan.ByID(*c.Plan); !ok {

@@ -113,6 +113,10 @@ func (a *API) verifyCheckout(w http.ResponseWriter, r *http.Request, developerID
 	if err := bind.Query(r.URL.Query(), &q); err != nil {
 		return err
 	}
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	c, err := a.Billing.Checkout(r.Context(), q.SessionID)
 	if err != nil {
 		return err
@@ -129,15 +133,24 @@ func (a *API) verifyCheckout(w http.ResponseWriter, r *http.Request, developerID
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, wire.CheckoutState{SessionID: s.SessionID, Status: s.Status, Plan: s.Plan, URL: orNull(s.URL)})
+	answer := wire.CheckoutState{SessionID: s.SessionID, Status: s.Status, Plan: s.Plan, URL: orNull(s.URL)}
+	if s.Status == billing.CheckoutActive { // the plan is in force, and the next call counts by it
+		answer.Receipt = a.newestReceipt(r, wait)
+	}
+	return writeJSON(w, answer)
 }
 
 func (a *API) billingState(w http.ResponseWriter, r *http.Request, p payer) error {
+	return a.showState(w, r, p, nil)
+}
+
+// showState answers with how the payer stands, and with how far a change has come.
+func (a *API) showState(w http.ResponseWriter, r *http.Request, p payer, receipt *wire.Receipt) error {
 	v, err := a.Billing.View(r.Context(), p.AccountID, p.terms.AppLimit())
 	if err != nil {
 		return err
 	}
-	answer := wire.BillingState{Plan: p.terms.Plan, DisputedAt: utc(v.DisputedAt)}
+	answer := wire.BillingState{Plan: p.terms.Plan, DisputedAt: utc(v.DisputedAt), Receipt: receipt}
 	if s := v.Subscription; s != nil {
 		answer.Subscription = &wire.BillingSubscription{
 			Plan: s.Plan, Interval: s.Interval, Status: s.Status, PeriodEnd: s.PeriodEnd.UTC(), CancelAtPeriodEnd: s.CancelAtPeriodEnd,
@@ -155,16 +168,20 @@ func (a *API) billingState(w http.ResponseWriter, r *http.Request, p payer) erro
 	return writeJSON(w, answer)
 }
 
-// showState answers with what is true after a change.
-func (a *API) showState(w http.ResponseWriter, r *http.Request, p payer) error {
+// showChanged answers with what is true after a change, when the nodes serve by it.
+func (a *API) showChanged(w http.ResponseWriter, r *http.Request, p payer, wait bool) error {
 	p, err := a.payer(r, p.developerID, p.scope)
 	if err != nil {
 		return err
 	}
-	return a.billingState(w, r, p)
+	return a.showState(w, r, p, a.newestReceipt(r, wait))
 }
 
 func (a *API) changePlan(w http.ResponseWriter, r *http.Request, p payer) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	var req wire.ChangePlanRequest
 	if err := readJSON(r, &req); err != nil {
 		return err
@@ -172,7 +189,7 @@ func (a *API) changePlan(w http.ResponseWriter, r *http.Request, p payer) error 
 	if err := a.Billing.Change(r.Context(), p.AccountID, req.Plan, req.Interval); err != nil {
 		return err
 	}
-	return a.showState(w, r, p)
+	return a.showChanged(w, r, p, wait)
 }
 
 type previewQuery struct {
@@ -212,6 +229,10 @@ func (a *API) listInvoices(w http.ResponseWriter, r *http.Request, p payer) erro
 }
 
 func (a *API) keepApps(w http.ResponseWriter, r *http.Request, p payer) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	var req wire.KeepAppsRequest
 	if err := readJSON(r, &req); err != nil {
 		return err
@@ -219,7 +240,7 @@ func (a *API) keepApps(w http.ResponseWriter, r *http.Request, p payer) error {
 	if err := a.Billing.Keep(r.Context(), p.AccountID, req.AppIDs); err != nil {
 		return err
 	}
-	return a.showState(w, r, p)
+	return a.showChanged(w, r, p, wait)
 }
 
 // orNull is null for what is not there.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"modelgate.internal/controlplane/internal/app"
@@ -15,14 +16,16 @@ import (
 type Nodes interface {
 	// Await waits for the nodes to serve by a version, for a bounded time.
 	Await(ctx context.Context, version plane.Version) (node.Receipt, error)
+	// AwaitNewest waits for them to serve by everything that was announced so far.
+	AwaitNewest(ctx context.Context) (node.Receipt, error)
 }
 
 // waitQuery is the parameter of what changes the configuration of the nodes.
 type waitQuery struct {
-	Wait string `json:"wait" bind:"enum=none|nodes,default=none"`
+	Wait string `json:"wait" bind:"enum=none|nodes,default=nodes"`
 }
 
-// waitOf reports whether the request asks to wait for the nodes.
+// waitOf reports whether the answer to the request waits for the nodes.
 func waitOf(r *http.Request) (bool, error) {
 	var q waitQuery
 	if err := bind.Query(r.URL.Query(), &q); err != nil {
@@ -31,14 +34,25 @@ func waitOf(r *http.Request) (bool, error) {
 	return q.Wait == "nodes", nil
 }
 
-// receipt waits for the nodes to serve by the version and says which do. The change is made and stays made: if nothing is
-// known of the nodes, the receipt says that.
+// receipt waits for the nodes to serve by the version and says which do. The change is made and stays made: that a node lacks it, or
+// that nothing is known of the nodes, is no error.
 func (a *API) receipt(r *http.Request, wait bool, version plane.Version) *wire.Receipt {
 	if !wait {
 		return nil
 	}
+	return wireReceipt(a.Nodes.Await(r.Context(), version))
+}
+
+// newestReceipt is a receipt for what the request announced, if it did, and all that was announced before.
+func (a *API) newestReceipt(r *http.Request, wait bool) *wire.Receipt {
+	if !wait {
+		return nil
+	}
+	return wireReceipt(a.Nodes.AwaitNewest(r.Context()))
+}
+
+func wireReceipt(got node.Receipt, err error) *wire.Receipt {
 	answer := &wire.Receipt{Nodes: []wire.NodeApplied{}, Missing: []wire.NodeMissing{}}
-	got, err := a.Nodes.Await(r.Context(), version)
 	if err != nil {
 		answer.Detail = "The change is made, but it could not be seen which nodes serve by it."
 		return answer
@@ -49,7 +63,11 @@ func (a *API) receipt(r *http.Request, wait bool, version plane.Version) *wire.R
 	for _, n := range got.Missing {
 		answer.Missing = append(answer.Missing, wire.NodeMissing{Name: n.Name, Live: n.Live})
 	}
-	answer.Complete = len(got.Missing) == 0
+	answer.Complete, answer.WaitedMS = len(got.Missing) == 0, got.Waited.Milliseconds()
+	if !answer.Complete {
+		answer.Detail = fmt.Sprintf("The change is made. After %d ms %d of %d nodes serve by it; it is on its way to the others.",
+			answer.WaitedMS, len(got.Nodes), len(got.Nodes)+len(got.Missing))
+	}
 	return answer
 }
 

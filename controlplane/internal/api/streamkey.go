@@ -18,6 +18,10 @@ type tokenQuery struct {
 
 // streamKey makes a short-lived token that stands for the chosen key, or the developer's oldest.
 func (a *API) streamKey(w http.ResponseWriter, r *http.Request, developerID string) error {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
 	var q tokenQuery
 	if err := bind.Query(r.URL.Query(), &q); err != nil {
 		return err
@@ -39,5 +43,6 @@ func (a *API) streamKey(w http.ResponseWriter, r *http.Request, developerID stri
 	}
 	return writeSecret(w, wire.StreamKey{
 		Token: token, TokenType: "bearer", ExpiresIn: int64(key.StreamLife.Seconds()), AppID: chosen.AppID, KeyID: chosen.KeyID,
+		Receipt: a.receipt(r, wait, chosen.Version),
 	})
 }

@@ -143,9 +143,10 @@ func (s *Apps) Reveal(ctx context.Context, developerID, appID, keyID string) (st
 
 // KeyValue is a value of a key, by the hash that nodes look it up by.
 type KeyValue struct {
-	KeyID string
-	AppID string
-	Hash  []byte
+	KeyID   string
+	AppID   string
+	Hash    []byte
+	Version plane.Version // the nodes that have it know the value
 }
 
 // Chosen returns the key that a token stands for: the one that is named, the oldest that works of the named app, or, where

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"modelgate.internal/shared/plane"
@@ -12,7 +11,8 @@ import (
 // Receipt says which nodes serve by a change.
 type Receipt struct {
 	Nodes   []Applied
-	Missing []Missing // by name
+	Missing []Missing     // by name
+	Waited  time.Duration // until this was known, by the clock of this process
 }
 
 // Applied is a node that serves by the change.
@@ -29,94 +29,66 @@ type Missing struct {
 	Live bool
 }
 
-// Await waits until all live nodes serve by the version, a node stops being live, or AwaitMax is over. Acknowledgements
-// arrive at any process, so it looks at what is stored: now and then, and when one has arrived at this process. With too many waiting already it looks once. An error means that
-// the database is away, not that the nodes lack anything.
+// Await waits until all live nodes serve by the version, for AwaitMax at most. A node that is behind (see [watch]) is waited for no
+// longer than AwaitBehind. Any number of requests may wait; together they cost what one costs. When ctx ends first the receipt
+// says what was known by then. An error means that nothing is known of the nodes, not that they lack anything.
 func (r *Registry) Await(ctx context.Context, version plane.Version) (Receipt, error) {
 	began := time.Now()
-	patience := AwaitMax
-	select {
-	case r.awaiters <- struct{}{}:
-		defer func() { <-r.awaiters }()
-	default:
-		patience = 0
+	enough := time.NewTimer(AwaitMax)
+	defer enough.Stop()
+	leave := r.watch.join() //nolint:contextcheck // what is looked at is for all who wait, and outlasts each of them
+	defer leave()
+	seen := make(map[string]Applied)
+	for {
+		s, next := r.watch.latest()
+		if s != nil {
+			if s.err != nil {
+				return Receipt{}, fmt.Errorf("wait for nodes: %w", s.err)
+			}
+			if receipt, done := s.receipt(version, seen, time.Since(began)); done {
+				return receipt, nil
+			}
+		}
+		select {
+		case <-next:
+			continue
+		case <-ctx.Done(): // whoever asked has gone, or has as little time as this
+		case <-enough.C:
+		}
+		if s == nil {
+			return Receipt{}, fmt.Errorf("wait for nodes: nothing was seen of them in %s", time.Since(began))
+		}
+		receipt, _ := s.receipt(version, seen, time.Since(began))
+		return receipt, nil
 	}
+}
+
+// AwaitNewest waits as Await does for everything that was announced so far. It is for changes whose own version nobody told.
+func (r *Registry) AwaitNewest(ctx context.Context) (Receipt, error) {
 	cursor, err := r.store.Cursor(ctx)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("wait for nodes: %w", err)
 	}
-	cursor.Version = version
-	seen := make(map[string]Applied)
-	for longest := awaitPauseMin; ; longest = min(2*longest, awaitPauseMax) {
-		acked := r.acked.wait() // before the look, so that none is missed
-		receipt, done, err := r.look(ctx, cursor, seen, began)
-		if err != nil || done || time.Since(began) >= patience {
-			return receipt, err
-		}
-		if !pause(ctx, acked, longest) {
-			return receipt, nil // whoever asked has gone, or has as little time as this
-		}
-	}
+	return r.Await(ctx, cursor.Version)
 }
 
-// pause waits for an acknowledgement, no shorter than awaitPauseMin and no longer than longest, and reports whether ctx still runs.
-func pause(ctx context.Context, acked <-chan struct{}, longest time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(awaitPauseMin):
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-acked:
-	case <-time.After(longest - awaitPauseMin):
-	}
-	return true
-}
-
-// bell wakes everyone who waits for an acknowledgement, any number of times.
-type bell struct {
-	mu sync.Mutex
-	c  chan struct{} // nil when nobody waits
-}
-
-func (b *bell) wait() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.c == nil {
-		b.c = make(chan struct{})
-	}
-	return b.c
-}
-
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.c != nil {
-		close(b.c)
-		b.c = nil
-	}
-}
-
-// look says how the nodes stand to the cursor and whether there is nobody left to wait for. What it saw first counts.
-func (r *Registry) look(ctx context.Context, cursor plane.Cursor, seen map[string]Applied, began time.Time) (Receipt, bool, error) {
-	nodes, err := r.Have(ctx, cursor)
-	if err != nil {
-		return Receipt{}, false, fmt.Errorf("wait for nodes: %w", err)
-	}
-	receipt, done := Receipt{Nodes: []Applied{}, Missing: []Missing{}}, true
-	for _, n := range nodes {
-		if !n.Has {
+// receipt says how the nodes stand to a version that has been waited for so long, and whether there is nobody left to wait for.
+// What was seen of a node first counts.
+func (s *sight) receipt(version plane.Version, seen map[string]Applied, waited time.Duration) (Receipt, bool) {
+	receipt, done := Receipt{Nodes: []Applied{}, Missing: []Missing{}, Waited: waited}, true
+	for _, n := range s.nodes {
+		if !n.has(plane.Cursor{Epoch: s.newest.Epoch, Version: version}) {
 			delete(seen, n.ID)
 			receipt.Missing = append(receipt.Missing, Missing{n.Name, n.Live})
-			done = done && !n.Live
+			if n.Live && (!s.behind[n.ID] || waited < AwaitBehind) {
+				done = false
+			}
 			continue
 		}
 		if _, ok := seen[n.ID]; !ok {
-			seen[n.ID] = Applied{n.Name, n.Acked.Version, time.Since(began)}
+			seen[n.ID] = Applied{n.Name, n.Acked.Version, waited}
 		}
 		receipt.Nodes = append(receipt.Nodes, seen[n.ID])
 	}
-	return receipt, done, nil
+	return receipt, done
 }

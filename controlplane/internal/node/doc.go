@@ -6,6 +6,9 @@
 // apart by it. A name that is in use is not given to a second node. The package does not talk HTTP (see nodeapi) and does
 // not publish anything (see publish).
 //
+// It also waits for the nodes to serve by a change ([Registry.Await]), for any number of requests at once. What that promises is in
+// publish/DESIGN.md.
+//
 // Concurrency: everything is safe for concurrent use, also by several replicas on one database.
 //
 // Failure: while the database is away, nodes that were recognized within the last few seconds still are, and everyone else

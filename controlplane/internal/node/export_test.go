@@ -1,6 +1,6 @@
 package node
 
-// Pause exposes how long Await waits between two looks.
+// Pause exposes how long a watch waits between two looks.
 var Pause = pause
 
 // Bell is what an acknowledgement rings.

@@ -9,9 +9,9 @@ const (
 	RecognizedMax  = 4096             // secrets remembered
 	NameBytesMax   = 64
 	BuildBytesMax  = 128
-	TokenBytesMin  = 16              // of a join token
-	AwaitMax       = 2 * time.Second // for the nodes to serve by a change; then the receipt says which do not
-	AwaitersMax    = 64              // requests that wait at a time; more look once
+	TokenBytesMin  = 16                     // of a join token
+	AwaitMax       = 2 * time.Second        // for the nodes to serve by a change; then the receipt says which do not
+	AwaitBehind    = 250 * time.Millisecond // the same for a node that has lacked a change for AwaitMax already
 	awaitPauseMin  = 4 * time.Millisecond
 	awaitPauseMax  = 32 * time.Millisecond
 	secretBytes    = 32

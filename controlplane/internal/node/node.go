@@ -20,6 +20,11 @@ type Node struct {
 	Forgotten  bool // an operator withdrew its identity and expects it no more
 }
 
+// has reports whether the node serves by a configuration that includes the changes up to the cursor.
+func (n *Node) has(cursor plane.Cursor) bool {
+	return n.AckedAt != nil && n.Acked.Epoch == cursor.Epoch && n.Acked.Version >= cursor.Version
+}
+
 // NodeState is a node and how it stands to a change.
 type NodeState struct { //nolint:revive // node.State would be the whole state of a node, which this is not
 	Node

@@ -35,9 +35,8 @@ var (
 type Registry struct {
 	Now func() time.Time // set before use
 
-	store    Store
-	awaiters chan struct{} // holds one for every request that waits for nodes
-	acked    bell          // rings with every acknowledgement that was stored by this process
+	store Store
+	watch *watch
 
 	token Digest
 	open  bool
@@ -58,10 +57,12 @@ func NewRegistry(store Store, joinToken string, log *slog.Logger) (*Registry, er
 	if joinToken != "" && len(joinToken) < TokenBytesMin {
 		return nil, fmt.Errorf("the join token has %d bytes, fewer than %d: make a longer one", len(joinToken), TokenBytesMin)
 	}
-	return &Registry{
+	r := &Registry{
 		Now: time.Now, store: store, token: sha256.Sum256([]byte(joinToken)), open: joinToken != "", log: log,
-		recognized: make(map[Digest]recognition), awaiters: make(chan struct{}, AwaitersMax),
-	}, nil
+		recognized: make(map[Digest]recognition),
+	}
+	r.watch = newWatch(r.look)
+	return r, nil
 }
 
 // CheckToken returns ErrJoinToken or ErrJoinOff unless token is the join token. It takes the same time for every wrong token.
@@ -147,7 +148,7 @@ func (r *Registry) Acknowledge(ctx context.Context, n Node, ack plane.Ack) error
 	if err := r.store.NodeAcked(ctx, n.ID, ack, r.Now()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
-	r.acked.ring()
+	r.watch.acked.ring()
 	return nil
 }
 
@@ -193,10 +194,20 @@ func (r *Registry) Have(ctx context.Context, cursor plane.Cursor) ([]NodeState, 
 		if s.Forgotten {
 			continue
 		}
-		s.Has = s.AckedAt != nil && s.Acked.Epoch == cursor.Epoch && s.Acked.Version >= cursor.Version
+		s.Has = s.has(cursor)
 		expected = append(expected, s)
 	}
 	return expected, nil
+}
+
+// look is one look at all nodes that are expected to follow.
+func (r *Registry) look(ctx context.Context) sight {
+	newest, err := r.store.Cursor(ctx)
+	if err != nil {
+		return sight{err: err}
+	}
+	nodes, err := r.Have(ctx, newest)
+	return sight{nodes: nodes, newest: newest, err: err}
 }
 
 func (r *Registry) remember(digest Digest, n Node, now time.Time) {

@@ -20,7 +20,7 @@ type Change struct {
 	Tokens    *int64 // per minute
 }
 
-// Set changes the limits of an organization; the nodes follow at once. Its plan is its founder's, or what it pays for. Error: ErrUnknown.
+// Set changes the limits of an organization and announces them to the nodes. Its plan is its founder's, or what it pays for. Error: ErrUnknown.
 func (s *Orgs) Set(ctx context.Context, orgID string, c Change) (Org, error) {
 	for _, n := range []*int64{c.PerMinute, c.PerDay, c.InFlight, c.Tokens} {
 		if n != nil && (*n < 0 || *n > account.OverrideMax) {

@@ -136,7 +136,7 @@ func TestAnOrganizationsKeyStaysReadable(t *testing.T) {
 			t.Errorf("%s reads another value", who)
 		}
 	}
-	for _, who := range strings.Fields(makers) {
+	for who := range strings.FieldsSeq(makers) {
 		reveal(who)
 	}
 	if w := s.ask(t, path, n["developer_session"], once, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), made.Key) {

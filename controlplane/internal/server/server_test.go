@@ -137,8 +137,11 @@ type fixedNodes struct{}
 func (fixedNodes) Await(_ context.Context, version plane.Version) (node.Receipt, error) {
 	return node.Receipt{
 		Nodes: []node.Applied{{Name: "eu-1", Version: version, After: 12 * time.Millisecond}}, Missing: []node.Missing{{Name: "eu-2", Live: true}, {Name: "us-1"}},
+		Waited: 250 * time.Millisecond,
 	}, nil
 }
+
+func (n fixedNodes) AwaitNewest(ctx context.Context) (node.Receipt, error) { return n.Await(ctx, 7) }
 
 // newMailer returns a mailer whose letters are never sent: the tests read the outbox.
 func newMailer(t *testing.T, vault *secret.Vault, now func() time.Time) *mail.Mailer {

@@ -73,7 +73,9 @@ const (
 		WHERE key_id = $1 AND state = 'active' ORDER BY version DESC LIMIT 1`
 
 	selectOldestKey = `
-		SELECT k.id AS key_id, k.app_id, s.hash FROM api_keys AS k
+		SELECT k.id AS key_id, k.app_id, s.hash,
+			COALESCE((SELECT r.rev FROM config_records AS r WHERE r.kind = 'key' AND r.id = encode(s.hash, 'hex')), 0) AS version
+		FROM api_keys AS k
 		JOIN api_key_secrets AS s ON s.key_id = k.id AND s.state = 'active'
 		JOIN apps AS a ON a.id = k.app_id
 		WHERE k.revoked_at IS NULL AND a.active AND a.suspended_at IS NULL

@@ -2974,13 +2974,15 @@ export interface components {
             config_version: number;
             receipt?: components["schemas"]["Receipt"];
         };
-        /** @description Which gateway nodes serve by the change. In the answer to a request with `wait=nodes`. */
+        /** @description Which gateway nodes serve by the change. Absent with `wait=none`. */
         Receipt: {
             /** @description No node is missing. */
             complete: boolean;
+            /** @description Milliseconds that the answer waited for the nodes. */
+            waited_ms: number;
             nodes: components["schemas"]["NodeApplied"][];
             missing: components["schemas"]["NodeMissing"][];
-            /** @description Why nothing is known of the nodes. */
+            /** @description How far the change has come when a node is missing, or why nothing is known of the nodes. */
             detail?: string;
         };
         NodeApplied: {
@@ -3394,6 +3396,7 @@ export interface components {
             app_id: string;
             /** @description The key whose scope and life the token shares. */
             key_id: string;
+            receipt?: components["schemas"]["Receipt"];
         };
         ImageBuildList: {
             builds: components["schemas"]["ImageBuild"][];
@@ -3476,6 +3479,7 @@ export interface components {
             plan: components["schemas"]["PlanID"];
             /** Format: uri */
             url: string | null;
+            receipt?: components["schemas"]["Receipt"];
         };
         /** @description An event as the payment processor sends it. */
         BillingEvent: {
@@ -3504,6 +3508,7 @@ export interface components {
              */
             disputed_at: string | null;
             over_limit: components["schemas"]["OverLimit"];
+            receipt?: components["schemas"]["Receipt"];
         };
         /** @description Null without one that can be charged. */
         BillingSubscription: {
@@ -5206,8 +5211,10 @@ export interface components {
          */
         KeyId: string;
         /**
-         * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-         *     and has a `receipt` that names them and those that are missing.
+         * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+         *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+         *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+         *     the answer comes as soon as the change is made, without a receipt.
          * @example nodes
          */
         Wait: "none" | "nodes";
@@ -7036,8 +7043,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -7089,7 +7098,19 @@ export interface operations {
                      *       "expires_at": null,
                      *       "created_at": "2026-01-05T09:31:00Z",
                      *       "updated_at": "2026-01-05T09:40:00Z",
-                     *       "config_version": 410
+                     *       "config_version": 410,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["AppUpdated"];
@@ -7108,8 +7129,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -7137,7 +7160,19 @@ export interface operations {
                      * @example {
                      *       "app_id": "app_7q2v9x3d",
                      *       "deleted": true,
-                     *       "config_version": 412
+                     *       "config_version": 412,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 412,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["AppDeleted"];
@@ -7155,8 +7190,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -7197,7 +7234,19 @@ export interface operations {
                      *       "hint": "svc_test_…9fQ2",
                      *       "created_at": "2026-01-05T09:32:00Z",
                      *       "previous_expires_at": null,
-                     *       "config_version": 409
+                     *       "config_version": 409,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 409,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["NewKey"];
@@ -7217,8 +7266,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -7256,6 +7307,7 @@ export interface operations {
                      *       "config_version": 411,
                      *       "receipt": {
                      *         "complete": true,
+                     *         "waited_ms": 38,
                      *         "nodes": [
                      *           {
                      *             "name": "edge-1",
@@ -7282,8 +7334,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -7338,7 +7392,19 @@ export interface operations {
                      *       "hint": "svc_test_…9fQ2",
                      *       "created_at": "2026-01-05T09:32:00Z",
                      *       "previous_expires_at": "2026-01-06T09:32:00Z",
-                     *       "config_version": 410
+                     *       "config_version": 410,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["NewKey"];
@@ -8030,8 +8096,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -8091,7 +8159,19 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "revoked_at": null,
                      *       "key": "svc_darwin_EXAMPLEexampleEXAMPLEexampleEXAMPLEexampleEXAMPLET7xa",
-                     *       "config_version": 410
+                     *       "config_version": 410,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["NewDarwinToken"];
@@ -8111,8 +8191,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description With `nodes`, the answer comes when all live gateway nodes serve by the change, after 2 seconds at the latest,
-                 *     and has a `receipt` that names them and those that are missing.
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
                  * @example nodes
                  */
                 wait?: components["parameters"]["Wait"];
@@ -8141,7 +8223,19 @@ export interface operations {
                      *       "key_id": "dtk_6h1n4b8z",
                      *       "status": "revoked",
                      *       "revoked_at": "2026-01-05T11:00:00Z",
-                     *       "config_version": 413
+                     *       "config_version": 413,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 38,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 413,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["KeyRevoked"];
@@ -8803,6 +8897,14 @@ export interface operations {
                  * @example key_2c8r5t1w
                  */
                 key_id?: string;
+                /**
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
             };
             header?: never;
             path?: never;
@@ -8823,7 +8925,19 @@ export interface operations {
                      *       "token_type": "bearer",
                      *       "expires_in": 300,
                      *       "app_id": "app_7q2v9x3d",
-                     *       "key_id": "key_2c8r5t1w"
+                     *       "key_id": "key_2c8r5t1w",
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 2,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 2
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["StreamKey"];
@@ -8831,6 +8945,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -9058,6 +9173,14 @@ export interface operations {
                  * @example cs_test_a1b2c3
                  */
                 session_id: string;
+                /**
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
             };
             header?: never;
             path?: never;
@@ -9151,6 +9274,14 @@ export interface operations {
                  * @example organization
                  */
                 scope?: "account" | "organization";
+                /**
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
             };
             header?: never;
             path?: never;
@@ -9190,7 +9321,25 @@ export interface operations {
                      *         "grace_ends_at": null
                      *       },
                      *       "disputed_at": null,
-                     *       "over_limit": null
+                     *       "over_limit": null,
+                     *       "receipt": {
+                     *         "complete": false,
+                     *         "waited_ms": 2000,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 38
+                     *           }
+                     *         ],
+                     *         "missing": [
+                     *           {
+                     *             "name": "edge-2",
+                     *             "live": true
+                     *           }
+                     *         ],
+                     *         "detail": "The change is made. After 2000 ms 1 of 2 nodes serve by it; it is on its way to the others."
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["BillingState"];
@@ -9327,6 +9476,14 @@ export interface operations {
                  * @example organization
                  */
                 scope?: "account" | "organization";
+                /**
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
             };
             header?: never;
             path?: never;

@@ -5,7 +5,12 @@ const node = (name: string, ms: number) => ({ name, version: 7, ms });
 
 test("a whole receipt counts the nodes and names the slowest", () => {
   expect(
-    reached({ complete: true, nodes: [node("a", 38), node("b", 140), node("c", 12)], missing: [] }),
+    reached({
+      complete: true,
+      waited_ms: 140,
+      nodes: [node("a", 38), node("b", 140), node("c", 12)],
+      missing: [],
+    }),
   ).toEqual({
     complete: true,
     text: "on 3/3 nodes, 140 ms",
@@ -15,6 +20,7 @@ test("a whole receipt counts the nodes and names the slowest", () => {
 test("nodes that lack it are named, with what that means", () => {
   const got = reached({
     complete: false,
+    waited_ms: 2000,
     nodes: [node("a", 38)],
     missing: [
       { name: "b", live: true },
@@ -29,11 +35,12 @@ test("nodes that lack it are named, with what that means", () => {
 
 test("no receipt is no confirmation", () => {
   expect(reached(undefined).complete).toBe(false);
-  expect(reached({ complete: true, nodes: [], missing: [] })).toEqual({
+  expect(reached({ complete: true, waited_ms: 140, nodes: [], missing: [] })).toEqual({
     complete: false,
     text: "No node of the gateway is running.",
   });
-  expect(reached({ complete: false, nodes: [], missing: [], detail: "the streams are unknown" }).text).toBe(
-    "the streams are unknown",
-  );
+  expect(
+    reached({ complete: false, waited_ms: 2000, nodes: [], missing: [], detail: "the streams are unknown" })
+      .text,
+  ).toBe("the streams are unknown");
 });

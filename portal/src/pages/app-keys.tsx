@@ -24,8 +24,6 @@ type Open =
   | { what: "reveal" | "rotate" | "revoke"; key: Key }
   | { what: "fresh"; key: Schemas["NewKey"]; rotated: boolean };
 
-const wait = { wait: "nodes" } as const; // answers say which nodes of the gateway serve by the change
-
 export function AppKeys() {
   const app = useApp();
   const role = useRole();
@@ -39,8 +37,7 @@ export function AppKeys() {
 
   const path = (key: Key) => ({ app_id: app.app_id, key_id: key.key_id });
   const create = useMutation({
-    mutationFn: () =>
-      ask(api.POST("/dev/apps/{app_id}/keys", { params: { path: { app_id: app.app_id }, query: wait } })),
+    mutationFn: () => ask(api.POST("/dev/apps/{app_id}/keys", { params: { path: { app_id: app.app_id } } })),
     onSuccess: (key) => {
       rememberKey(key.key_id, key.key);
       setOpen({ what: "fresh", key, rotated: false });
@@ -52,7 +49,7 @@ export function AppKeys() {
     mutationFn: ({ key, grace }: { key: Key; grace: number }) =>
       ask(
         api.POST("/dev/apps/{app_id}/keys/{key_id}/regenerate", {
-          params: { path: path(key), query: wait },
+          params: { path: path(key) },
           body: { grace },
         }),
       ),
@@ -66,7 +63,7 @@ export function AppKeys() {
   });
   const revoke = useMutation({
     mutationFn: (key: Key) =>
-      ask(api.DELETE("/dev/apps/{app_id}/keys/{key_id}", { params: { path: path(key), query: wait } })),
+      ask(api.DELETE("/dev/apps/{app_id}/keys/{key_id}", { params: { path: path(key) } })),
     onMutate: (key) => {
       close();
       setChange({ said: `${key.hint} is being revoked`, reached: undefined });

@@ -3,6 +3,7 @@ import { useId, useState } from "react";
 import { api, ask, type Schemas } from "../api/client";
 import { asFailure } from "../api/failure";
 import { app as appQuery, apps as appsQuery, catalog as catalogQuery } from "../api/queries";
+import { reached } from "../keys/receipt";
 import { Button } from "../ui/button";
 import { Card, Failed, Tag } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
@@ -35,7 +36,7 @@ function Editor({ app, families }: { app: Schemas["AppDetail"]; families: Schema
     onSuccess: (fresh) => {
       client.setQueryData(appQuery(app.app_id).queryKey, (old) => (old ? { ...old, ...fresh } : old));
       void client.invalidateQueries({ queryKey: appsQuery.queryKey, exact: true });
-      toast("good", "The scope is saved. Keys of the app have it within a moment.");
+      toast("good", `The scope is saved ${reached(fresh.receipt).text}.`);
     },
   });
   return (

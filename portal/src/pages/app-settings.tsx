@@ -5,6 +5,7 @@ import { api, ask, type Schemas } from "../api/client";
 import { asFailure } from "../api/failure";
 import { app as appQuery, apps as appsQuery } from "../api/queries";
 import { Moment } from "../format/time";
+import { reached } from "../keys/receipt";
 import { Button } from "../ui/button";
 import { Confirm } from "../ui/dialog";
 import { Choice, Form, Submit, TextArea, TextField, text } from "../ui/form";
@@ -26,19 +27,20 @@ export function AppSettings() {
     );
     client.setQueryData(appQuery(app.app_id).queryKey, (old) => (old ? { ...old, ...fresh } : old));
     void client.invalidateQueries({ queryKey: appsQuery.queryKey, exact: true });
+    return reached(fresh.receipt).text;
   };
   const power = useMutation({
     mutationFn: () => update({ active: !app.active }),
-    onSuccess: () => toast("good", app.active ? "The app is switched off." : "The app is switched on."),
+    onSuccess: (where) => toast("good", `The app is switched ${app.active ? "off" : "on"} ${where}.`),
     onError: (thrown) => toast("bad", asFailure(thrown).message),
   });
   const remove = useMutation({
     mutationFn: () => ask(api.DELETE("/dev/apps/{app_id}", { params: { path: { app_id: app.app_id } } })),
-    onSuccess: async () => {
+    onSuccess: async (answer) => {
       await navigate({ to: "/apps" });
       client.removeQueries({ queryKey: appQuery(app.app_id).queryKey });
       await client.invalidateQueries({ queryKey: appsQuery.queryKey, exact: true });
-      toast("good", `${app.name} is deleted and its keys are revoked.`);
+      toast("good", `${app.name} is deleted and its keys are revoked ${reached(answer.receipt).text}.`);
     },
   });
 
@@ -49,13 +51,13 @@ export function AppSettings() {
           key={app.updated_at}
           label="Settings of the app"
           onSubmit={async (data) => {
-            await update({
+            const where = await update({
               name: text(data, "name"),
               description: text(data, "description"),
               environment: text(data, "environment") as Schemas["Environment"],
               rate_limit: Number(text(data, "rate_limit")),
             });
-            toast("good", "The settings are saved.");
+            toast("good", `The settings are saved ${where}.`);
           }}
         >
           <TextField label="Name" name="name" required maxLength={120} defaultValue={app.name} />

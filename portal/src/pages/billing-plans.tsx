@@ -5,10 +5,12 @@ import { asFailure } from "../api/failure";
 import { billingPreview, billingState, type Scope } from "../api/queries";
 import { money } from "../format/money";
 import { number } from "../format/number";
+import { reached } from "../keys/receipt";
 import { Button } from "../ui/button";
 import { Confirm } from "../ui/dialog";
 import { Card, Failed, Notice, Tag } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
+import { toast } from "../ui/toast";
 
 type Interval = "month" | "year";
 type Bought = "starter" | "pro" | "enterprise";
@@ -127,6 +129,7 @@ function Change({
       void queries.invalidateQueries({ queryKey: ["billing"] });
       void queries.invalidateQueries({ queryKey: ["limits"] });
       void queries.invalidateQueries({ queryKey: ["me"] });
+      toast("good", `The ${plan.plan.name} plan is in force ${reached(s.receipt).text}.`);
       onClose();
     },
   });

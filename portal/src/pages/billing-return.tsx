@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, ask, type Schemas } from "../api/client";
+import { reached } from "../keys/receipt";
 import { buttonClass } from "../ui/button";
 import { Notice } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
@@ -41,8 +42,8 @@ function Said({ state }: { state: State }) {
     case "active":
       return (
         <Notice tint="good">
-          Thank you. The <span className="capitalize">{state.plan}</span> plan is in force, at the gateway
-          too.
+          Thank you. The <span className="capitalize">{state.plan}</span> plan is in force{" "}
+          {reached(state.receipt).text}.
         </Notice>
       );
     case "processing":

@@ -172,8 +172,7 @@ function QuickStart({ apps }: { apps: Schemas["App"][] }) {
   });
   const createKey = useMutation({
     mutationFn: async (appID: string) => {
-      const params = { path: { app_id: appID }, query: { wait: "nodes" as const } }; // the snippet works at once
-      const fresh = await ask(api.POST("/dev/apps/{app_id}/keys", { params }));
+      const fresh = await ask(api.POST("/dev/apps/{app_id}/keys", { params: { path: { app_id: appID } } }));
       rememberKey(fresh.key_id, fresh.key);
       setValue(fresh.key);
       await client.invalidateQueries({ queryKey: appQuery(appID).queryKey });

@@ -4,6 +4,8 @@ import { api, ask, type Schemas } from "../api/client";
 import { asFailure } from "../api/failure";
 import { darwinTokens, info as infoQuery } from "../api/queries";
 import { Moment } from "../format/time";
+import { type Change, ChangeReceipt } from "../keys/change";
+import { reached } from "../keys/receipt";
 import { SnippetTabs } from "../snippet/tabs";
 import { Button } from "../ui/button";
 import { Confirm, Dialog } from "../ui/dialog";
@@ -11,7 +13,6 @@ import { Form, Submit, TextField, text } from "../ui/form";
 import { Card, Empty, PageHead, Table, Tag } from "../ui/layout";
 import { Loaded } from "../ui/loaded";
 import { Secret } from "../ui/secret";
-import { toast } from "../ui/toast";
 
 type Token = Schemas["DarwinToken"];
 
@@ -22,13 +23,14 @@ export function DarwinTokens() {
   const [making, setMaking] = useState(false);
   const [fresh, setFresh] = useState<Schemas["NewDarwinToken"]>();
   const [revoking, setRevoking] = useState<Token>();
+  const [change, setChange] = useState<Change>();
   const revoke = useMutation({
     mutationFn: (t: Token) =>
       ask(api.DELETE("/dev/darwin-tokens/{key_id}", { params: { path: { key_id: t.key_id } } })),
-    onSuccess: async (_, t) => {
+    onSuccess: async (answer, t) => {
       setRevoking(undefined);
+      setChange({ said: `${t.name || t.hint} is revoked`, reached: reached(answer.receipt) });
       await client.invalidateQueries({ queryKey: darwinTokens.queryKey });
-      toast("good", `${t.name || t.hint} is revoked.`);
     },
   });
   const add = (
@@ -55,6 +57,7 @@ export function DarwinTokens() {
       >
         {add}
       </PageHead>
+      {change && <ChangeReceipt change={change} />}
       <Loaded query={tokens} lines={5}>
         {(list) =>
           list.length === 0 ? (
@@ -112,6 +115,7 @@ export function DarwinTokens() {
               );
               setMaking(false);
               setFresh(token);
+              setChange({ said: `${token.hint} is active`, reached: reached(token.receipt) });
               await client.invalidateQueries({ queryKey: darwinTokens.queryKey });
             }}
           >
