@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +103,27 @@ func TestBadRequestsDoNotTakeTheirOwnAccountsModelAway(t *testing.T) {
 		for i := range 10 {
 			if _, err := w.of(f, t.Context(), caller("one", fmt.Sprint(i))); errors.Is(err, pool.ErrBroken) != (i >= 5) {
 				t.Errorf("call %d to a dead server: %v", i, err)
+			}
+		}
+	})
+}
+
+// Large requests are told apart by their ends.
+func TestLargeRequestsAreToldApart(t *testing.T) {
+	large := func(first, last string) string { return first + strings.Repeat("x", 1<<20) + last }
+	both(t, func(t *testing.T, w way) {
+		for _, other := range []string{large("b", "z"), large("a", "y"), large("a", "xz")} {
+			f := newField(t, 1, 1, guarded(func(*plane.UpstreamSpec) {}))
+			bad := large("a", "z")
+			f.servers["a"].bad = map[string]error{bad: errServer}
+			for range 5 {
+				w.of(f, t.Context(), caller("one", bad))
+			}
+			if _, err := w.of(f, t.Context(), caller("one", bad)); !errors.Is(err, pool.ErrBroken) {
+				t.Errorf("the same request is still asked: %v", err)
+			}
+			if _, err := w.of(f, t.Context(), caller("one", other)); err != nil {
+				t.Errorf("another request: %v", err)
 			}
 		}
 	})

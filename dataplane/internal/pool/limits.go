@@ -20,13 +20,14 @@ const (
 	healthUpDefault       = 2
 	healthBodyBytesMax    = 64 << 10 // of a health answer that is read so that its connection can be used again
 
-	witnessesMax    = 16 // callers whose results are kept of a server while calls fail
-	quorum          = 3  // callers whose failures together are taken for the server's
-	opinionsMax     = 2  // further callers that are asked beside a probe
-	shareResultsMin = 20 // results that a share is taken of
-	sanePercent     = 10 // of calls that a server answers which is not given up
-	opinionRounds   = 4  // of back-off without a failure, after which a caller is as good as one who never failed
-	saidMax         = 2  // times that a server gives the same error to one call
+	witnessesMax    = 16       // callers whose results are kept of a server while calls fail
+	quorum          = 3        // callers whose failures together are taken for the server's
+	opinionsMax     = 2        // further callers that are asked beside a probe
+	shareResultsMin = 20       // results that a share is taken of
+	hashedBytesMax  = 16 << 10 // of a request, by which it is told apart
+	sanePercent     = 10       // of calls that a server answers which is not given up
+	opinionRounds   = 4        // of back-off without a failure, after which a caller is as good as one who never failed
+	saidMax         = 2        // times that a server gives the same error to one call
 
 	budgetCreditMax = 100                    // further attempts that quiet times save up
 	retryPauseFirst = 50 * time.Millisecond  // before the second attempt at the same member; doubled by each
