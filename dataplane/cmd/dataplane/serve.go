@@ -94,6 +94,7 @@ type node struct {
 	keys        *auth.Auth
 	upstreams   *upstream.Set
 	pools       *pool.Set
+	claims      *replay.Keeper
 	watch       *listener.Watch
 	servers     []*listener.Server
 	draining    atomic.Bool
@@ -155,12 +156,13 @@ func (n *node) connect() error {
 	if err != nil {
 		return err
 	}
+	n.claims = replay.New(replay.Options{Send: n.link.Ask, Log: n.log})
 	counted := meter.New(n.usage)
 	g, err := gateway.New(gateway.Options{
 		Authenticate: n.keys.Authenticate, Admit: n.limiter.Admit, AdmitPeer: admitPeers(n.cfg), Peek: n.limiter.Peek,
 		Record: counted.Record, Journal: counted, CanRecord: n.usage.Ready,
 		Current: n.source.Current, Operations: operations, Routes: gateway.Routes(handlers),
-		Claim: replay.New(replay.Options{Send: n.link.Ask, Log: n.log}).Claim, KeepAlive: n.cfg.KeepAlive,
+		Claim: n.claims.Claim, KeepAlive: n.cfg.KeepAlive,
 		GatewayURL: n.cfg.GatewayURL, DarwinURL: n.cfg.DarwinURL, CallTimeMax: n.cfg.CallTime, Compress: n.cfg.Compress,
 		Metrics: gateway.NewMetrics(n.reg), Calls: n.calls, Log: n.log, Now: time.Now,
 	})
@@ -191,6 +193,7 @@ func (n *node) start(g *run.Group) {
 	g.OnStop("keys", partTime, func(context.Context) error { n.keys.Close(); return nil })
 	g.OnStop("upstreams", partTime, func(context.Context) error { n.upstreams.Close(); return nil })
 
+	part(g, "claims", n.claims.Run)
 	part(g, "health checks", n.pools.Run)
 
 	// The watch before the hosts: a client that leaves is noticed from the first call to the last.

@@ -7,7 +7,8 @@
 //
 // It reads no bodies, charges nothing and knows nothing of HTTP.
 //
-// Concurrency: a [Keeper] is safe for concurrent use. A [Held] belongs to one call; its renewal runs beside it.
+// Concurrency: a [Keeper] is safe for concurrent use. A [Held] belongs to one call; its renewal runs beside it. Run owns what runs
+// beside calls, and ends after them.
 //
 // Failure: while the control plane is away nothing can be claimed, which is a 503; calls that run go on, and their results are
 // offered for keepingMax before the answer leaves without being kept. A node that dies loses its claims after

@@ -20,7 +20,7 @@ type Held struct {
 // hold renews a claim until it is ended.
 func (k *Keeper) hold(claim string) *Held {
 	ctx, stop := context.WithCancel(context.Background())
-	go k.renew(ctx, claim)
+	k.beside(func() { k.renew(ctx, claim) })
 	return &Held{k: k, claim: claim, stop: stop}
 }
 
@@ -30,6 +30,11 @@ func (k *Keeper) renew(ctx context.Context, claim string) {
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-k.stopping:
+			if ctx.Err() == nil { // the call was cut
+				k.free(claim)
+			}
 			return
 		case <-tick.C:
 		}
@@ -81,10 +86,12 @@ func (h *Held) Free() {
 	}
 	h.ended = true
 	h.stop()
-	go func() {
-		var there plane.ReplayHeld
-		if err := h.k.tell(context.Background(), plane.ReplayEndPath, plane.ReplayEnd{ClaimID: h.claim}, &there); err != nil {
-			h.k.o.Log.Warn("claim of an idempotent call is not freed and will run out", slog.Any("error", err))
-		}
-	}()
+	h.k.beside(func() { h.k.free(h.claim) })
+}
+
+func (k *Keeper) free(claim string) {
+	var there plane.ReplayHeld
+	if err := k.tell(context.Background(), plane.ReplayEndPath, plane.ReplayEnd{ClaimID: claim}, &there); err != nil {
+		k.o.Log.Warn("claim of an idempotent call is not freed and will run out", slog.Any("error", err))
+	}
 }

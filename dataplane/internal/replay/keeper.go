@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"modelgate.internal/shared/apierr"
@@ -23,10 +24,45 @@ type Options struct {
 }
 
 // Keeper makes calls happen once.
-type Keeper struct{ o Options }
+type Keeper struct {
+	o        Options
+	stopping chan struct{} // closed when no call is left
 
-// New returns a keeper.
-func New(o Options) *Keeper { return &Keeper{o} }
+	mu      sync.Mutex
+	stopped bool
+	work    sync.WaitGroup // beside the calls
+}
+
+// New returns a keeper. What it does beside the calls ends with Run.
+func New(o Options) *Keeper { return &Keeper{o: o, stopping: make(chan struct{})} }
+
+// Run waits until ctx ends, which must not be before the calls have. Claims that nobody has ended are freed then. It returns when the
+// control plane knows of all that was freed, or could not be told.
+func (k *Keeper) Run(ctx context.Context) error {
+	<-ctx.Done()
+	k.mu.Lock()
+	k.stopped = true
+	k.mu.Unlock()
+	close(k.stopping)
+	k.work.Wait()
+	return nil
+}
+
+// beside does something beside a call. Once Run has ended, it returns when that is done.
+func (k *Keeper) beside(f func()) {
+	k.mu.Lock()
+	if k.stopped {
+		k.mu.Unlock()
+		f()
+		return
+	}
+	k.work.Add(1)
+	k.mu.Unlock()
+	go func() {
+		defer k.work.Done()
+		f()
+	}()
+}
 
 // What a caller is told about an Idempotency-Key.
 var (

@@ -22,9 +22,11 @@ type control struct {
 	away    bool
 	claimID string
 	scope   string
+	slow    time.Duration // to answer
 }
 
 func (c *control) send(_ context.Context, path string, body []byte, _ int64) (int, []byte, error) {
+	time.Sleep(c.slow)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told[path]++
@@ -56,7 +58,11 @@ func (c *control) leave(away bool) {
 
 func claim(t *testing.T, c *control) *replay.Held {
 	t.Helper()
-	k := replay.New(replay.Options{Send: c.send, Log: slog.New(slog.DiscardHandler)})
+	return claimOf(t, replay.New(replay.Options{Send: c.send, Log: slog.New(slog.DiscardHandler)}))
+}
+
+func claimOf(t *testing.T, k *replay.Keeper) *replay.Held {
+	t.Helper()
 	claim, err := k.Claim(t.Context(), &plane.Principal{KeyID: "key"}, []byte("k"), []byte("body"))
 	if err != nil || claim.Held == nil {
 		t.Fatalf("%+v %v", claim, err)
@@ -103,6 +109,28 @@ func TestAResultIsOfferedForAWhile(t *testing.T) {
 		begin := time.Now()
 		if err := held.Keep(&plane.ReplayResult{}); err == nil || time.Since(begin) > 6*time.Second {
 			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+	})
+}
+
+// TestAStopWaitsForWhatIsFreed: neither what a call has freed is lost, nor what a call held that was cut.
+func TestAStopWaitsForWhatIsFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &control{told: map[string]int{}, slow: time.Second}
+		k := replay.New(replay.Options{Send: c.send, Log: slog.New(slog.DiscardHandler)})
+		ended, freed, cut := claimOf(t, k), claimOf(t, k), claimOf(t, k)
+		if err := ended.Keep(&plane.ReplayResult{}); err != nil {
+			t.Error(err)
+		}
+		freed.Free()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := k.Run(ctx); err != nil || c.times(plane.ReplayEndPath) != 3 {
+			t.Errorf("%d of 3 claims have ended, %v", c.times(plane.ReplayEndPath), err)
+		}
+		cut.Free() // later than it should be
+		if c.times(plane.ReplayEndPath) != 4 {
+			t.Error("what is freed after the end is lost")
 		}
 	})
 }
