@@ -141,7 +141,7 @@ func (n *node) open(ctx context.Context) (err error) {
 
 // connect puts the way of a request together: socket, gateway, handlers, upstreams.
 func (n *node) connect() error {
-	n.upstreams = newUpstreams(n.cfg, n.reg)
+	n.upstreams = newUpstreams(n.cfg, n.reg, n.log)
 	n.pools = pool.NewSet(pool.Options{
 		Upstream: func(id string) (upstream.Upstream, error) { return n.upstreams.Get(n.source.Current(), id) },
 		Probe:    newProbe(n.cfg), Observer: observePools(n.reg), Log: n.log,
@@ -325,13 +325,17 @@ func fresh(source *snapshot.Source) wire.ConfigHealth {
 	}
 }
 
-func newUpstreams(cfg *Config, reg registerer) *upstream.Set {
+func newUpstreams(cfg *Config, reg registerer, log *slog.Logger) *upstream.Set {
+	observer := observeUpstreams(reg)
+	observer.Panicked = func(value any, stack []byte) {
+		log.Error("connection to an upstream panicked", slog.Any("panic", value), slog.String("stack", string(stack)))
+	}
 	return upstream.NewSet(upstream.Options{
 		Timeouts: upstream.Timeouts{
 			Connect: cfg.ConnectTime, Head: cfg.HeadTime, First: cfg.FirstTime, Idle: cfg.IdleTime,
 			Answer: cfg.AnswerTime, Total: cfg.CallTime,
 		},
-		KeepAlive: cfg.KeepAlive, Observer: observeUpstreams(reg), Now: time.Now, Connections: cfg.UpstreamConnsMax,
+		KeepAlive: cfg.KeepAlive, Observer: observer, Now: time.Now, Connections: cfg.UpstreamConnsMax,
 	}, cfg.credential)
 }
 

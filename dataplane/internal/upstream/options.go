@@ -61,6 +61,7 @@ type Observer struct {
 	InFlight func(upstream string, delta int)                  // +1 when a call begins, -1 when it ends
 	First    func(upstream string, after time.Duration)        // the first text of a stream is ready
 	Ended    func(upstream, result string, took time.Duration) // once for every call, with one of the Result words
+	Panicked func(value any, stack []byte)                     // a goroutine that belongs to no call panicked
 }
 
 // Options configure the upstreams of a node. Zero values mean the defaults.
@@ -143,6 +144,7 @@ func parseBase(text string) (base, error) {
 func newHost(b base, o Options) *transport.Host {
 	t := transport.Options{
 		Address: b.address, Connections: o.Connections, Idle: o.Idle, IdleAge: o.IdleAge, Dial: o.Dial,
+		Panicked: o.Observer.Panicked,
 	}
 	if b.secure {
 		t.TLS = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -239,8 +240,11 @@ func (c *Conn) Drain() {
 // awaitEnd reads the rest of a body that has nothing more to say.
 func (c *Conn) awaitEnd() {
 	defer func() {
-		if recover() != nil { // a bug in the decoder also shows, and is reported, on the goroutine of a call
+		if p := recover(); p != nil {
 			c.broken = true
+			if told := c.host.options.Panicked; told != nil {
+				told(p, debug.Stack())
+			}
 		}
 		c.Finish()
 	}()

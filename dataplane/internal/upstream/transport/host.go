@@ -21,6 +21,8 @@ type Options struct {
 
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Panicked is told of a panic on a goroutine of a connection, which no call sees; nil drops it.
+	Panicked func(value any, stack []byte)
 }
 
 // Times bound an exchange.

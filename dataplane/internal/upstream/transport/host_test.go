@@ -431,3 +431,60 @@ func TestWaitingHoldsNoBuffer(t *testing.T) {
 	}
 	close(send)
 }
+
+// fragile is a connection whose reads panic once it is broken.
+type fragile struct {
+	net.Conn
+	broken atomic.Bool
+}
+
+func (f *fragile) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if f.broken.Load() {
+		panic("broken")
+	}
+	return n, err
+}
+
+// TestAPanicBesideTheCallsIsTold: while the end of a body is awaited, nobody else would see it.
+func TestAPanicBesideTheCallsIsTold(t *testing.T) {
+	last := make(chan struct{})
+	h := serve(t, func(_ int, nc net.Conn) {
+		readRequest(bufio.NewReader(nc))
+		io.WriteString(nc, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nlast")
+		<-last
+		io.WriteString(nc, "\r\n")
+		io.Copy(io.Discard, nc)
+	})
+	told := make(chan any, 1)
+	var conn *fragile
+	h.options.Panicked = func(value any, stack []byte) {
+		if len(stack) == 0 {
+			t.Error("no stack")
+		}
+		told <- value
+	}
+	h.options.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		conn = &fragile{Conn: nc}
+		return conn, err
+	}
+	c, err := h.Exchange(t.Context(), [][]byte{[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")}, generous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Next(); err != nil {
+		t.Fatal(err)
+	}
+	conn.broken.Store(true)
+	c.Drain()
+	close(last)
+	select {
+	case value := <-told:
+		if value != "broken" {
+			t.Errorf("told %v", value)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was told")
+	}
+}
