@@ -75,9 +75,9 @@ func (b *body) relay(w *sse.Writer) (out call.Outcome) {
 }
 
 func (b *body) end(out *call.Outcome) {
-	if b.ended != nil {
-		b.ended(out)
-		b.ended = nil
+	if ended := b.ended; ended != nil {
+		b.ended = nil // whatever it does, it is not called again
+		ended(out)
 	}
 }
 

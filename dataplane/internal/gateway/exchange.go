@@ -32,6 +32,7 @@ type exchange struct {
 	verdict limit.Verdict
 	judged  bool         // verdict is filled
 	ended   time.Time    // zero while it runs
+	steps   settled      // of its end
 	outcome call.Outcome // of a whole answer
 	once    *once        // nil without an Idempotency-Key
 }
@@ -101,11 +102,15 @@ func (x *exchange) recover() {
 	if p == nil {
 		return
 	}
-	x.g.o.Log.Error("handler panicked", slog.String("request_id", x.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	x.panicked(p)
 	x.ctx.Response.Reset()
 	x.ctx.SetConnectionClose()
 	x.refund()
 	x.respondError(fmt.Errorf("panic: %v", p), &call.Outcome{End: plane.EndFailed, Usage: call.Usage{Source: plane.SourceNone}})
+}
+
+func (x *exchange) panicked(p any) {
+	x.g.o.Log.Error("handler panicked", slog.String("request_id", x.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
 // whole answers a body.
@@ -136,9 +141,18 @@ func (x *exchange) stream(s call.Stream) {
 	x.g.streams.Answer(&x.ctx.Response, s, form(x.ctx.Path()), x.Running, x.streamed)
 }
 
-// streamed settles a stream that is over, before its last event leaves.
+// streamed settles a stream that is over, before its last event leaves. If that panics, the stream has failed, and is settled all the same.
 func (x *exchange) streamed(out *call.Outcome) {
 	x.g.o.Metrics.streams.Dec()
+	defer func() {
+		if p := recover(); p != nil {
+			x.panicked(p)
+			out.End, out.Err = plane.EndFailed, fmt.Errorf("panic: %v", p)
+			x.release()
+			x.freed()
+			x.finish(fasthttp.StatusOK, out)
+		}
+	}()
 	if out.End != plane.EndDone {
 		if end, why := x.g.early(x.Ctx); end != "" {
 			out.Err, out.End = why, end
@@ -175,20 +189,52 @@ func (x *exchange) refund() {
 	}
 }
 
-// finish accounts for a call that ended: usage, metrics, and the one line of the log.
+// settled says what of the account of a call was begun, so that a panic on the way does not have it done twice.
+type settled struct{ tokens, recorded, observed, logged bool }
+
+// first reports whether a step was not begun before, and marks it.
+func first(step *bool) bool {
+	begun := *step
+	*step = true
+	return !begun
+}
+
+// finish accounts for a call that ended: usage, metrics, and the one line of the log. When one of them panics, the next finish goes on
+// behind it.
 func (x *exchange) finish(status int, out *call.Outcome) {
 	now := x.g.o.Now()
 	x.ended = now
 	x.verdict.Done()
-	x.settle(out)
-	if x.op != nil && x.op.counted && x.Caller != nil {
-		if err := x.g.o.Record(&x.Call, status, out, now); err != nil {
-			x.g.o.Metrics.unrecorded.Inc()
-			x.g.o.Log.Error("call is not recorded", slog.String("request_id", x.ID), slog.Any("error", err))
-		}
+	if first(&x.steps.tokens) {
+		x.settle(out)
 	}
-	x.g.o.Metrics.observe(x, status, out, max(now.Sub(x.Started), 0))
-	x.log(status, out, now)
+	if first(&x.steps.recorded) {
+		x.record(status, out, now)
+	}
+	if first(&x.steps.observed) {
+		x.g.o.Metrics.observe(x, status, out, max(now.Sub(x.Started), 0))
+	}
+	if first(&x.steps.logged) {
+		x.log(status, out, now)
+	}
+}
+
+// record counts the call as usage, if it is one.
+func (x *exchange) record(status int, out *call.Outcome, now time.Time) {
+	if x.op == nil || !x.op.counted || x.Caller == nil {
+		return
+	}
+	recorded := false
+	defer func() {
+		if !recorded { // also when it panics
+			x.g.o.Metrics.unrecorded.Inc()
+		}
+	}()
+	err := x.g.o.Record(&x.Call, status, out, now)
+	if err != nil {
+		x.g.o.Log.Error("call is not recorded", slog.String("request_id", x.ID), slog.Any("error", err))
+	}
+	recorded = err == nil
 }
 
 // operation is the label of logs and metrics.
