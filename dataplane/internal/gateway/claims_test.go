@@ -15,7 +15,8 @@ type claims struct {
 	mu      sync.Mutex
 	entries map[string]*claimed // by scope and key
 	frees   int
-	broken  bool // results are not taken
+	waiters map[string]bool // claims that were told to wait
+	broken  bool            // results are not taken
 }
 
 type claimed struct {
@@ -24,7 +25,7 @@ type claimed struct {
 	result  *plane.ReplayResult
 }
 
-func newClaims() *claims { return &claims{entries: map[string]*claimed{}} }
+func newClaims() *claims { return &claims{entries: map[string]*claimed{}, waiters: map[string]bool{}} }
 
 func (c *claims) send(_ context.Context, path string, body []byte, _ int64) (int, []byte, error) {
 	c.mu.Lock()
@@ -79,6 +80,7 @@ func (c *claims) claim(ask *plane.ReplayClaim) (int, []byte, error) {
 	case string(e.Request) != string(ask.Request):
 		return told(plane.ReplayAnswer{State: plane.ReplayOther})
 	case e.running:
+		c.waiters[ask.ClaimID] = true
 		return told(plane.ReplayAnswer{State: plane.ReplayRunning})
 	case e.result == nil:
 		return told(plane.ReplayAnswer{State: plane.ReplayUnkept})
@@ -100,6 +102,13 @@ func (c *claims) end(end *plane.ReplayEnd) (int, []byte, error) {
 		}
 	}
 	return 200, []byte(`{"held":true}`), nil
+}
+
+// waiting is how many requests found a call that was running.
+func (c *claims) waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiters)
 }
 
 func (c *claims) freed() int {

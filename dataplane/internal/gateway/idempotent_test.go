@@ -110,7 +110,7 @@ func TestCallsAtOnceAreOne(t *testing.T) {
 				bodies <- strings.ReplaceAll(string(body), ": keep-alive\n\n", "")
 			})
 		}
-		time.Sleep(300 * time.Millisecond) // so that most of them wait
+		awaitCalls(t, func() bool { return c.waiting() == racers-1 })
 		close(gate)
 		done.Wait()
 		close(bodies)
@@ -220,7 +220,7 @@ func TestTheNextOneTakesOver(t *testing.T) {
 	second := make(chan string)
 	conn := send(t, n.main, request)
 	go func() { second <- string(receive(t, conn, "POST")) }()
-	time.Sleep(100 * time.Millisecond)
+	awaitCalls(t, func() bool { return c.waiting() == 1 })
 	must(t, first.(*net.TCPConn).SetLinger(0))
 	must(t, first.Close())
 	awaitCalls(t, func() bool { return calls.Load() == 2 })

@@ -8,12 +8,15 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/valyala/fasthttp"
 
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/gateway"
+	"modelgate.internal/dataplane/internal/limit"
 	"modelgate.internal/shared/plane"
 )
 
@@ -175,33 +178,42 @@ func TestDrainingLetsCallsFinish(t *testing.T) {
 	n.drain = func() error { return nil }
 }
 
-// A failure of ours is given back for the calls that follow, unless the ledger has heard of it meanwhile: a matter of 20 ms, so a busy
-// machine gets many tries.
+// TestFailuresOfOursAreGivenBack runs in virtual time, in which a call takes none: the ledger has not heard of it when it fails.
 func TestFailuresOfOursAreGivenBack(t *testing.T) {
-	steps := []struct{ prompt, remaining string }{
-		{"hello", "29"}, {"unreachable", "28"}, {"too fast", "28"}, {"busy", "27"}, {"hello", "27"},
-	}
-	var got []string
-	for begin := time.Now(); time.Since(begin) < hang; {
-		n := start(t, nil)
-		got = got[:0]
-		right := true
-		for _, step := range steps {
-			answer := string(receive(t, send(t, n.main, ask("svc_test_ok", step.prompt, false)), "POST"))
-			_, rest, _ := strings.Cut(answer, "X-RateLimit-Remaining: ")
-			remaining, _, _ := strings.Cut(rest, "\r\n")
-			got, right = append(got, remaining), right && remaining == step.remaining
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{}
+		handle := n.assemble(t, nil).Handler(gateway.MainHost)
+		for i, step := range []struct{ prompt, remaining string }{
+			{"hello", "29"}, {"unreachable", "28"}, {"too fast", "28"}, {"busy", "27"}, {"hello", "27"},
+		} {
+			var request fasthttp.Request
+			must(t, request.Read(bufio.NewReader(strings.NewReader(ask("svc_test_ok", step.prompt, false)))))
+			var ctx fasthttp.RequestCtx
+			ctx.Init(&request, nil, nil)
+			handle(&ctx)
+			remaining := ""
+			for name, value := range ctx.Response.Header.All() {
+				if string(name) == "X-RateLimit-Remaining" {
+					remaining = string(value)
+				}
+			}
+			if remaining != step.remaining {
+				t.Errorf("step %d, %s: %s calls remain, want %s", i+1, step.prompt, remaining, step.remaining)
+			}
 		}
-		if right {
-			return
-		}
-	}
-	t.Errorf("remaining: %v, want %v", got, steps)
+	})
 }
 
 // A client that leaves while its call waits for the ledger is noticed, and one that waits gets a 503 that is counted apart.
 func TestWithoutALedger(t *testing.T) {
-	n := start(t, nil)
+	asked := make(chan struct{}, 100)
+	n := start(t, func(o *gateway.Options) {
+		admit := o.Admit
+		o.Admit = func(ctx context.Context, cells *limit.Cells, now time.Time) (limit.Verdict, error) {
+			asked <- struct{}{}
+			return admit(ctx, cells, now)
+		}
+	})
 	n.quota.Deaf(true)
 	answer := string(receive(t, send(t, n.main, ask("svc_test_ok", "hello", false)), "POST"))
 	if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "\r\nRetry-After: 1\r\n") ||
@@ -212,9 +224,10 @@ func TestWithoutALedger(t *testing.T) {
 # TYPE modelgate_limit_total counter
 modelgate_limit_total{outcome="unavailable"} 1
 `), "modelgate_limit_total"))
+	<-asked
 	for calls := 2; calls < 10; calls++ { // again where leaving took longer than the wait
 		conn := send(t, n.main, ask("svc_test_ok", "hello", false))
-		time.Sleep(50 * time.Millisecond)
+		<-asked
 		_ = conn.Close()
 		awaitCalls(t, func() bool { return len(n.ledger.all()) == calls })
 		if n.ledger.all()[calls-1].out.End == plane.EndClientGone {

@@ -51,7 +51,52 @@ var operations = sync.OnceValues(contract.Operations)
 
 func start(t *testing.T, change func(*gateway.Options)) *node {
 	t.Helper()
-	n := &node{model: newModel(), ledger: &ledger{}, reg: prometheus.NewRegistry(), speech: newSpeechServer(t)}
+	n := &node{speech: newSpeechServer(t)}
+	g := n.assemble(t, change)
+	log := slog.New(slog.DiscardHandler)
+	var err error
+	n.watch, err = listener.NewWatch()
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 3)
+	go func() { done <- n.watch.Run(ctx) }()
+	n.budget = listener.NewBudget(64 << 20)
+	sockets, err := listener.Inherited(func(string) (string, bool) { return "", false })
+	must(t, err)
+	serve := func(name string, host gateway.Host) string {
+		socket, err := sockets.Listen(t.Context(), name, "127.0.0.1:0")
+		must(t, err)
+		s := listener.New(listener.Options{
+			Name: name, Socket: socket, Watch: n.watch, Budget: n.budget, ConnsMax: 200,
+			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, UploadMax: g.UploadMax,
+			UploadTime: uploadTime, WriteTime: 30 * time.Second, Log: log,
+		})
+		n.servers = append(n.servers, s)
+		go func() { done <- s.Serve() }()
+		return socket.Addr().String()
+	}
+	n.main, n.darwin = serve("gateway", gateway.MainHost), serve("darwin", gateway.DarwinHost)
+	n.drain = func() error {
+		return listener.Drain(context.Background(), n.watch, 300*time.Millisecond, log, n.servers...)
+	}
+	t.Cleanup(func() {
+		if err := n.drain(); err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		cancel()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+		}
+	})
+	return n
+}
+
+// assemble makes the gateway of a node, without anything that listens.
+func (n *node) assemble(t *testing.T, change func(*gateway.Options)) *gateway.Gateway {
+	t.Helper()
+	n.model, n.ledger, n.reg = newModel(), &ledger{}, prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)
 	n.quota = quotatest.New()
 	limiter := limit.New(n.quota.Node(t, 1))
@@ -98,42 +143,7 @@ func start(t *testing.T, change func(*gateway.Options)) *node {
 	}
 	g, err := gateway.New(o)
 	must(t, err)
-	n.watch, err = listener.NewWatch()
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 3)
-	go func() { done <- n.watch.Run(ctx) }()
-	n.budget = listener.NewBudget(64 << 20)
-	sockets, err := listener.Inherited(func(string) (string, bool) { return "", false })
-	must(t, err)
-	serve := func(name string, host gateway.Host) string {
-		socket, err := sockets.Listen(t.Context(), name, "127.0.0.1:0")
-		must(t, err)
-		s := listener.New(listener.Options{
-			Name: name, Socket: socket, Watch: n.watch, Budget: n.budget, ConnsMax: 200,
-			Handler: g.Handler(host), Refuse: g.Refuse, BodyMax: g.BodyMax, UploadMax: g.UploadMax,
-			UploadTime: uploadTime, WriteTime: 30 * time.Second, Log: log,
-		})
-		n.servers = append(n.servers, s)
-		go func() { done <- s.Serve() }()
-		return socket.Addr().String()
-	}
-	n.main, n.darwin = serve("gateway", gateway.MainHost), serve("darwin", gateway.DarwinHost)
-	n.drain = func() error {
-		return listener.Drain(context.Background(), n.watch, 300*time.Millisecond, log, n.servers...)
-	}
-	t.Cleanup(func() {
-		if err := n.drain(); err != nil {
-			t.Errorf("drain: %v", err)
-		}
-		cancel()
-		for range 3 {
-			if err := <-done; err != nil {
-				t.Errorf("serve: %v", err)
-			}
-		}
-	})
-	return n
+	return g
 }
 
 func current() *plane.Current {
