@@ -1,10 +1,8 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 
-	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/bind"
 	"modelgate.internal/shared/key"
 	"modelgate.internal/shared/wire"
@@ -27,11 +25,7 @@ func (a *API) streamKey(w http.ResponseWriter, r *http.Request, developerID stri
 		return err
 	}
 	if err := a.StreamPace.Take(developerID); err != nil {
-		e := apierr.From(err)
-		seconds, _ := e.RetrySeconds()
-		return apierr.New(apierr.Limited, fmt.Sprintf(
-			"More than %d stream tokens per minute. One is good for %d minutes; the next one can be had in %d s.",
-			StreamKeysPerMinute, int(key.StreamLife.Minutes()), seconds)).After(e.RetryAfter)
+		return err
 	}
 	chosen, err := a.Apps.Chosen(r.Context(), developerID, q.AppID, q.KeyID)
 	if err != nil {

@@ -134,10 +134,10 @@ func TestBadgeEscapes(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	now := time.Unix(0, 0)
-	p := counter.NewPace(func() time.Time { return now }, 60, 3)
-	take := func(network string, want bool) {
+	p := counter.NewPace(func() time.Time { return now }, "requests", counter.Network, 60, 3)
+	take := func(subject string, want bool) {
 		t.Helper()
-		err := p.Take(network)
+		err := p.Take(subject)
 		if (err == nil) != want {
 			t.Fatalf("at %s: %v", now, err)
 		}
@@ -164,13 +164,13 @@ func TestPace(t *testing.T) {
 
 func TestPaceIsBounded(t *testing.T) {
 	now := time.Unix(0, 0)
-	p := counter.NewPace(func() time.Time { return now }, 60, 1)
-	for i := range 2 * counter.NetworksMax {
+	p := counter.NewPace(func() time.Time { return now }, "requests", counter.Network, 60, 1)
+	for i := range 2 * counter.SubjectsMax {
 		if err := p.Take(strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if p.Len() > counter.NetworksMax {
-		t.Errorf("remembers %d networks", p.Len())
+	if p.Len() > counter.SubjectsMax {
+		t.Errorf("remembers %d subjects", p.Len())
 	}
 }

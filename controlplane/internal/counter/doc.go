@@ -2,7 +2,7 @@
 //
 // Anybody may count and read without a credential, so the counters hold nothing private and nothing is decided by them.
 // What anybody may do is bounded: the shape of names and the number of different ones (EventsMax, of which those of Known
-// cannot be taken by others), and by Pace the requests of a network. The debug view and the reset need an operator's
+// cannot be taken by others), and by Pace the requests of a network or a developer. The debug view and the reset need an operator's
 // setting. The package knows neither HTTP nor SQL.
 //
 // All replicas share the counters through the [Store]. A Pace counts in the memory of one process. Counters and Pace are

@@ -8,5 +8,5 @@ const (
 	ReadsBurst      = 120    // reads of a network at once
 	WritesPerMinute = 120    // counted events and resets of a network
 	WritesBurst     = 60     // of these, at once
-	NetworksMax     = 20_000 // networks that a Pace remembers
+	SubjectsMax     = 20_000 // networks or developers that a Pace remembers
 )

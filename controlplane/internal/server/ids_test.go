@@ -146,7 +146,7 @@ func TestAnIDHasOneSpelling(t *testing.T) {
 	shop := newShop(t)
 	s := shop.stack
 	s.api.Usage = &ledger.Ledger{Store: s.store}
-	s.api.StreamPace = counter.NewPace(time.Now, manyPerMinute, manyPerMinute)
+	s.api.StreamPace = counter.NewPace(time.Now, "stream tokens", counter.Developer, manyPerMinute, manyPerMinute)
 	n, team := s.people(t), s.team(t)
 	n["viewer_id"], n["guest_invite"] = team["viewer_id"], team["guest_invite"]
 	tried := make(map[string]bool)

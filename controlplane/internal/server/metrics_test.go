@@ -22,8 +22,8 @@ func TestWireMetricsRefused(t *testing.T) {
 	testkit.Transcripts(t, "testdata/closed", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, names{}) })
 	s.api.Counters.Admin = true
 	still := time.Now()
-	*s.api.CounterReads = *counter.NewPace(func() time.Time { return still }, 2, 1)
-	*s.api.CounterWrites = *counter.NewPace(func() time.Time { return still }, 2, 1)
+	*s.api.CounterReads = *counter.NewPace(func() time.Time { return still }, "requests", counter.Network, 2, 1)
+	*s.api.CounterWrites = *counter.NewPace(func() time.Time { return still }, "requests", counter.Network, 2, 1)
 	testkit.Transcripts(t, "testdata/limited", func(t *testing.T, request []byte) []byte { return s.exchange(t, request, names{}) })
 }
 
