@@ -3,6 +3,7 @@ import { join } from "node:path";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { toControlPlane } from "./dev/proxy.ts";
 import { guideOf } from "./docs/markdown.ts";
 
 const controlPlane = process.env.CONTROL_PLANE ?? "http://127.0.0.1:8080";
@@ -69,8 +70,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      "^/dev/(auth|apps|catalog|limits|darwin-tokens|playground|config|image-builds|download|docs-page|openapi)":
-        controlPlane,
+      [toControlPlane(readFileSync(join(here, "../shared/api/openapi.yaml"), "utf8"))]: controlPlane,
       "/api": controlPlane,
     },
   },
