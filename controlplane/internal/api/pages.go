@@ -64,6 +64,15 @@ func (a *API) PortalRoot(w http.ResponseWriter, r *http.Request) error {
 	return a.portalFile(w, r.PathValue("page"), "no-cache")
 }
 
+// HasPortalRoot reports whether a demo's page or a file beside index.html can have the name.
+func (a *API) HasPortalRoot(name string) bool {
+	if strings.HasSuffix(name, ".html") {
+		return true
+	}
+	info, err := fs.Stat(a.Portal, name)
+	return err == nil && !info.IsDir() && !strings.HasPrefix(path.Base(name), ".")
+}
+
 func (a *API) portalFile(w http.ResponseWriter, name, cache string) error {
 	notFound := apierr.New(apierr.NotFound, "There is nothing at this address.")
 	if !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {

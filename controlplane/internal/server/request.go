@@ -21,6 +21,7 @@ import (
 type server struct {
 	o      Options
 	mux    *http.ServeMux
+	file   func(name string) bool // whether there is one beside the portal's page
 	policy string
 	google bool // sign-in with Google is configured
 	https  bool
@@ -68,12 +69,26 @@ func (s *server) serve(w *answer, r *http.Request, l *line) {
 	probe := &answer{ResponseWriter: discard{http.Header{}}} // the mux knows which it is, but says so in plain text
 	h.ServeHTTP(probe, r)
 	err := apierr.New(apierr.NotFound, "There is nothing at this address.")
-	if probe.status == http.StatusMethodNotAllowed {
-		allow := probe.Header().Get("Allow")
+	if allow := s.possible(r, probe.Header().Get("Allow")); allow != "" {
 		w.Header().Set("Allow", allow)
 		err = apierr.New(apierr.NotAllowed, fmt.Sprintf("%s is not possible here. Possible: %s.", r.Method, allow))
 	}
 	writeError(w, err)
+}
+
+// possible are those of the methods that the mux allows which have something to answer at the address. The files beside the portal's
+// page are read at a pattern that every address below /dev/ fits.
+func (s *server) possible(r *http.Request, allow string) string {
+	var methods []string
+	for _, method := range strings.Split(allow, ", ") {
+		at := r.Clone(r.Context())
+		at.Method = method
+		_, pattern := s.mux.Handler(at)
+		if pattern != "" && (pattern != filePattern || s.file(strings.TrimPrefix(r.URL.Path, "/dev/"))) {
+			methods = append(methods, method)
+		}
+	}
+	return strings.Join(methods, ", ")
 }
 
 func (s *server) handle(pattern, operation string, h api.Handler) {

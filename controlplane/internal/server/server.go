@@ -21,7 +21,7 @@ type Options struct {
 // New returns the handler for everything that the control plane serves in public.
 func New(a *api.API, o Options) http.Handler {
 	google := a.Accounts.Google.ClientID() != ""
-	s := &server{o: o, mux: http.NewServeMux(), policy: portalPolicy(o.GatewayURL, google), google: google, https: strings.HasPrefix(o.PublicURL, "https://")}
+	s := &server{o: o, mux: http.NewServeMux(), file: a.HasPortalRoot, policy: portalPolicy(o.GatewayURL, google), google: google, https: strings.HasPrefix(o.PublicURL, "https://")}
 	for _, route := range append(a.Routes(), a.Planned()...) {
 		h := route.Handler
 		if route.Path == demoFilePath {
@@ -45,11 +45,14 @@ func HTTP(h http.Handler, log *slog.Logger) *http.Server {
 // demoFilePath is the one path of the contract that a ServeMux cannot say: a wildcard must be a whole segment.
 const demoFilePath = "/dev/{demo_file}.html"
 
+// filePattern is where that path is, and with it all files beside the portal's page.
+const filePattern = "GET /dev/{page}"
+
 // pattern is the mux's way to write a path of the contract.
 func pattern(path string) string {
 	switch {
 	case path == demoFilePath:
-		return "/dev/{page}"
+		return strings.TrimPrefix(filePattern, "GET ")
 	case strings.HasSuffix(path, "_path}"): // may hold slashes
 		return strings.TrimSuffix(path, "}") + "...}"
 	case strings.HasSuffix(path, "/"):
