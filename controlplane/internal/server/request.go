@@ -92,7 +92,7 @@ func (s *server) possible(r *http.Request, allow string) string {
 }
 
 func (s *server) handle(pattern, operation string, h api.Handler) {
-	bounds := api.BoundsOf(operation)
+	bounds, parameters := api.BoundsOf(operation), parametersOf(pattern)
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), bounds.Timeout)
 		defer cancel()
@@ -104,6 +104,9 @@ func (s *server) handle(pattern, operation string, h api.Handler) {
 		}
 		l.operation = operation
 		if l.err = checkCoding(r); l.err == nil {
+			l.err = readable(r, parameters)
+		}
+		if l.err == nil {
 			l.err = h(w, r)
 		}
 		if l.err != nil {

@@ -5435,6 +5435,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -5472,6 +5473,7 @@ export interface operations {
                 content?: never;
             };
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             default: components["responses"]["OtherError"];
         };
     };
@@ -5577,6 +5579,7 @@ export interface operations {
                 content?: never;
             };
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -5654,6 +5657,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
         };
@@ -6310,6 +6314,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
