@@ -88,6 +88,8 @@ type Error struct {
 	Detail     string        // for the client: what happened and what to do
 	Items      []Item        // for Invalid: the violations, in document order
 	RetryAfter time.Duration // when > 0, sent as Retry-After, rounded up to whole seconds
+	Code       string        // what clients of OpenAI's API know it by; empty leaves it to the kind
+	Param      string        // the member of the request that is at fault, in the same clients' words: "messages[0].role"
 	quoted     string        // part of Detail
 	cause      error
 }
@@ -111,6 +113,14 @@ func (e *Error) Because(cause error) *Error {
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
+	return &c
+}
+
+// Coded returns a copy of e with the code that clients of OpenAI's API look for, and the member of the request that is at fault, or "".
+// Other clients do not see them.
+func (e *Error) Coded(code, param string) *Error {
+	c := *e
+	c.Code, c.Param = code, param
 	return &c
 }
 

@@ -68,41 +68,6 @@ func must(v any) []byte {
 	return text
 }
 
-// openAIError says an error in the words that OpenAI's clients look for.
-func openAIError(e *apierr.Error) wire.OpenAIError {
-	body := wire.OpenAIErrorBody{Message: e.Detail, Type: "invalid_request_error"}
-	code := ""
-	switch e.Kind {
-	case apierr.Unauthorized:
-		code = "invalid_api_key"
-	case apierr.Forbidden:
-		code = "insufficient_permissions"
-	case apierr.NotFound:
-		code = "not_found"
-	case apierr.Limited:
-		body.Type, code = "rate_limit_error", "rate_limit_exceeded"
-	case apierr.BadGateway:
-		body.Type, code = "server_error", "upstream_error"
-	case apierr.Unavailable:
-		body.Type, code = "server_error", "unavailable"
-	case apierr.Internal, apierr.NotBuilt:
-		body.Type = "server_error"
-	case apierr.Invalid:
-		if len(e.Items) > 0 {
-			body.Message, code = Violations(e.Items), e.Items[0].Type
-			if at := param(e.Items[0].Loc); at != "" {
-				body.Param = &at
-			}
-		}
-	case apierr.BadRequest, apierr.NotAllowed, apierr.Timeout, apierr.Conflict, apierr.TooLarge, apierr.UnsupportedCoding, apierr.HeaderTooLarge,
-		apierr.VersionNotSupported:
-	}
-	if code != "" {
-		body.Code = &code
-	}
-	return wire.OpenAIError{Error: body}
-}
-
 // Violations puts what is wrong with a request into one sentence.
 func Violations(items []apierr.Item) string {
 	var b strings.Builder
@@ -110,7 +75,7 @@ func Violations(items []apierr.Item) string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		if at := param(items[i].Loc); at != "" {
+		if at := paramOf(items[i].Loc); at != "" {
 			b.WriteString(at + ": ")
 		}
 		b.WriteString(items[i].Msg)
@@ -121,8 +86,8 @@ func Violations(items []apierr.Item) string {
 	return b.String() + "."
 }
 
-// param writes the place of a violation in the body as OpenAI does: messages[0].content.
-func param(loc []any) string {
+// paramOf writes the place of a violation in the body as OpenAI does: messages[0].content.
+func paramOf(loc []any) string {
 	var b strings.Builder
 	for _, step := range loc[min(1, len(loc)):] {
 		switch step := step.(type) {

@@ -27,6 +27,9 @@ func Error(res *fasthttp.Response, err error, form Form) int {
 	if seconds, ok := e.RetrySeconds(); ok {
 		res.Header.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
+	if form == OpenAI && e.Code == codeQuota {
+		res.Header.Set("X-Should-Retry", "false") // OpenAI's clients would try again at once, having no patience until tomorrow
+	}
 	if e.Kind == apierr.Unauthorized {
 		res.Header.Set("WWW-Authenticate", "Bearer")
 	}

@@ -16,7 +16,7 @@ func allowOrigin(h *fasthttp.ResponseHeader) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Config-Version, X-Modelgate-Backend, X-Limit-Mode, "+
 		"RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Server-Timing, "+
-		"Idempotency-Replayed, Allow, WWW-Authenticate")
+		"X-Should-Retry, Idempotency-Replayed, Allow, WWW-Authenticate")
 }
 
 // asksForPage reports whether a request is a browser's question whether a page may send another one.

@@ -217,7 +217,7 @@ func TestWithoutALedger(t *testing.T) {
 	n.quota.Deaf(true)
 	answer := string(receive(t, send(t, n.main, ask("svc_test_ok", "hello", false)), "POST"))
 	if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "\r\nRetry-After: 1\r\n") ||
-		!strings.Contains(answer, "Rate limits cannot be judged at the moment") || !strings.Contains(answer, "\r\nX-Limit-Mode: ledger\r\n") {
+		!strings.Contains(answer, "The limits of this key cannot be judged at the moment") || !strings.Contains(answer, "\r\nX-Limit-Mode: ledger\r\n") {
 		t.Errorf("got %s", answer)
 	}
 	must(t, testutil.GatherAndCompare(n.reg, strings.NewReader(`# HELP modelgate_limit_total Verdicts of the rate limits.

@@ -129,7 +129,8 @@ func (t *table) resource(path string) *resource {
 	return r
 }
 
-var errNoPath = apierr.New(apierr.NotFound, "There is no such path. GET /api/v1 lists the models; the documentation is at /dev/docs-page of the portal.")
+var errNoPath = apierr.New(apierr.NotFound, "There is no such path. GET /api/v1 lists the models; the documentation is at /dev/docs-page of the portal.").
+	Coded("unknown_url", "")
 
 // find returns the operation of a method and path, a 404 or a 405.
 func (t *table) find(method, path []byte) (*operation, error) {
@@ -178,7 +179,7 @@ func (o *operation) paramOf(path []byte) string {
 
 // form is how a path's errors are written: on those of OpenAI's API as its clients know them.
 func form(path []byte) encode.Form {
-	if bytes.HasPrefix(path, []byte("/v1/")) || string(path) == "/api/v1/chat/completions" {
+	if string(path) == "/v1" || bytes.HasPrefix(path, []byte("/v1/")) || string(path) == "/api/v1/chat/completions" {
 		return encode.OpenAI
 	}
 	return encode.Ours

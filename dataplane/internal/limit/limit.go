@@ -26,7 +26,7 @@ const (
 )
 
 // ErrUnavailable is a call whose limits nobody can judge at the moment.
-var ErrUnavailable = apierr.New(apierr.Unavailable, "Rate limits cannot be judged at the moment. Try again.").After(unavailableRetry)
+var ErrUnavailable = apierr.New(apierr.Unavailable, "The limits of this key cannot be judged at the moment. Try again.").After(unavailableRetry)
 
 // Limiter admits calls. See the package documentation for what it guarantees.
 type Limiter struct {
@@ -186,7 +186,7 @@ func (r *rule) refusal(retry time.Duration) error {
 	if r.daily {
 		return apierr.New(apierr.Limited, fmt.Sprintf(
 			"Rate limit reached: %s may make %d calls per UTC day. The count starts anew at 00:00 UTC, in %s.",
-			subject, r.max, time.Duration(wait)*time.Second)).After(retry)
+			subject, r.max, time.Duration(wait)*time.Second)).After(retry).Coded("insufficient_quota", "")
 	}
 	return apierr.New(apierr.Limited, fmt.Sprintf(
 		"Rate limit reached: %s may make %d calls %s. The next call is possible in %d s.", subject, r.max, r.per(), wait)).After(retry)

@@ -73,6 +73,9 @@ func TestTheRefusingLimitIsNamed(t *testing.T) {
 			t.Errorf("%d, want what the other key of the account left", n)
 		}
 		wantLimited(t, err, "this account may make 100 calls per UTC day. The count starts anew at 00:00 UTC, in ")
+		if code := apierr.From(err).Code; code != "insufficient_quota" { // or clients of OpenAI's API try again at once
+			t.Errorf("the code is %q", code)
+		}
 	})
 }
 

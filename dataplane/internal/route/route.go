@@ -64,11 +64,10 @@ func ToModel(config *plane.Current, caller *call.Caller, name []byte) (Target, e
 func ToChatModel(config *plane.Current, caller *call.Caller, name []byte) (Target, error) {
 	model, ok := config.Models[string(name)]
 	if !ok {
-		return Target{}, apierr.New(apierr.NotFound, fmt.Sprintf("The model %.64q does not exist. The models are %s.", name, chatNames(config, caller)))
+		return Target{}, noModel(name, "", config, caller)
 	}
 	if !chats(config, model) {
-		return Target{Model: model}, apierr.New(apierr.NotFound, fmt.Sprintf(
-			"The model %q does not exist here: it does not chat; GET /api/v1 tells its tasks. The models are %s.", name, chatNames(config, caller)))
+		return Target{Model: model}, noModel(name, " It does not chat; GET /api/v1 tells its tasks.", config, caller)
 	}
 	return toChat(config, caller, model)
 }
@@ -78,6 +77,12 @@ func toChat(config *plane.Current, caller *call.Caller, model plane.Model) (Targ
 		return Target{Model: model}, err
 	}
 	return serve(config, caller, model)
+}
+
+// noModel is the 404 of a model in the words that clients of OpenAI's API look for, and why.
+func noModel(name []byte, why string, config *plane.Current, caller *call.Caller) error {
+	return apierr.New(apierr.NotFound, fmt.Sprintf("The model `%s` does not exist or you do not have access to it.%s The models are %s.",
+		strings.Trim(fmt.Sprintf("%.64q", name), `"`), why, chatNames(config, caller))).Coded("model_not_found", "model")
 }
 
 // ChatModels returns the models that the caller can have a conversation with now, in the order of their ids.

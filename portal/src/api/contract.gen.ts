@@ -1984,7 +1984,7 @@ export interface paths {
          *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
          *     server would fetch them for any caller.
          *
-         *     Errors have OpenAI's form. A stream that fails ends with such an error as an event, and without
+         *     Errors have OpenAI's form, its codes and its phrases. A stream that fails ends with such an error as an event, and without
          *     `[DONE]`. Lines that begin with a colon are keep-alives.
          */
         post: operations["chatCompletions"];
@@ -2014,7 +2014,7 @@ export interface paths {
          *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
          *     server would fetch them for any caller.
          *
-         *     Errors have OpenAI's form. A stream that fails ends with such an error as an event, and without
+         *     Errors have OpenAI's form, its codes and its phrases. A stream that fails ends with such an error as an event, and without
          *     `[DONE]`. Lines that begin with a colon are keep-alives.
          */
         post: operations["openaiChatCompletions"];
@@ -4268,10 +4268,20 @@ export interface components {
         OpenAIErrorBody: {
             /** @description What happened and what to do. */
             message: string;
-            /** @description invalid_request_error, rate_limit_error or server_error. */
+            /**
+             * @description `invalid_request_error`: 400, 401, 404 of a model, 405, 413 and 431. `request_forbidden`: 403. `not_found_error`: 404 of a path.
+             *     `timeout_error`: 408. `rate_limit_error` and `insufficient_quota`: 429. `server_error`: the others.
+             */
             type: string;
             /** @description The member of the request that is wrong, `messages[0].role`. */
             param: string | null;
+            /**
+             * @description The word that clients decide by. 400: `missing_required_parameter`, `invalid_type`, `invalid_value`, `unsupported_parameter`,
+             *     `unsupported_value`, `unknown_parameter`, `context_length_exceeded` (the model server's own finding) and others of OpenAI's.
+             *     401: `invalid_api_key`. 403: `insufficient_permissions`. 404: `model_not_found`, or `unknown_url`. 413: `request_too_large`.
+             *     429: `rate_limit_exceeded`, which is worth trying again after Retry-After; `insufficient_quota` where a day's quota is used up,
+             *     which is not, and the header `X-Should-Retry: false` says so to OpenAI's clients. 502: `upstream_error`. 503: `unavailable`.
+             */
             code: string | null;
         };
         /**
@@ -5120,7 +5130,7 @@ export interface components {
                  *         "message": "temperature: Input should be less than or equal to 2.",
                  *         "type": "invalid_request_error",
                  *         "param": "temperature",
-                 *         "code": "less_than_equal"
+                 *         "code": "invalid_value"
                  *       }
                  *     }
                  */
