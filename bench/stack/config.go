@@ -87,7 +87,7 @@ func (s *Stack) makeSecrets(ctx context.Context) error {
 // writeConfigs writes the configuration of every process, anew with each start.
 func (s *Stack) writeConfigs() error {
 	secret := func(name string) string { return "file:" + s.at.secret(name) }
-	chat := plane.UpstreamSpec{ID: "chat", Dialect: plane.DialectChat, BaseURL: s.o.ChatURL, Model: s.o.ChatModel}
+	chat := plane.UpstreamSpec{ID: "chat", Dialect: plane.DialectChat, BaseURL: s.o.ChatURL, Model: s.o.ChatModel, Parameters: s.o.ChatTakes}
 	if s.o.ChatKey != "" {
 		chat.Credential = "chat"
 	}

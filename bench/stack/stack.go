@@ -27,6 +27,7 @@ type Options struct {
 	ChatURL   string // base URL of an OpenAI-compatible server; the simulator when empty
 	ChatKey   string // its key, if it wants one
 	ChatModel string // what it calls the model
+	ChatTakes string // its parameters, as plane.UpstreamSpec has them
 
 	OneAttempt bool // no retries and no circuit breaker, for suites that count what reaches the model server
 

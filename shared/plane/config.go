@@ -75,6 +75,10 @@ type UpstreamSpec struct {
 	// text so that specs can be compared.
 	Infer string `json:"infer,omitempty"`
 
+	// Parameters are the members of a chat completion request that a server of the dialect chat is passed beyond those of OpenAI's API that
+	// every one is: what [ParseParameters] reads, "llama.cpp service_tier". Text, as Infer is.
+	Parameters string `json:"parameters,omitempty"`
+
 	// What the node does to protect the server and itself, whichever pools the server is in. Zero values mean the defaults.
 	Concurrency int     `json:"concurrency,omitempty"` // calls and streams at a time per node; 0 means no cap
 	Breaker     Breaker `json:"breaker,omitzero"`

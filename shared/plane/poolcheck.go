@@ -62,6 +62,7 @@ func (k *check) upstream(where string, u UpstreamSpec) {
 		k.fault("%s: dialect is %q; it must be one of %s", where, u.Dialect, strings.Join(Dialects(), ", "))
 	}
 	k.infer(where, u)
+	k.parameters(where, u)
 	k.within(where, "concurrency", int64(u.Concurrency), 0, 1<<20)
 	k.within(where, "breaker.failures", int64(u.Breaker.Failures), -1, 1000)
 	k.within(where, "breaker.window_ms", u.Breaker.WindowMS, 0, PoolWaitMaxMS)

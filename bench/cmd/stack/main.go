@@ -25,6 +25,7 @@ type Config struct {
 	ChatURL   string      `conf:"chat_url" yaml:"chat_url" help:"base URL of an OpenAI-compatible server; empty runs the simulator"`
 	ChatKey   conf.Secret `conf:"chat_key" yaml:"chat_key" help:"key of that server, if it wants one"`
 	ChatModel string      `conf:"chat_model" yaml:"chat_model" help:"what that server calls the model"`
+	ChatTakes string      `conf:"chat_parameters" yaml:"chat_parameters" help:"members of a chat completion request that server takes beyond OpenAI's common ones: names, or llama.cpp, sglang, vllm"`
 	LogLevel  string      `conf:"log_level" yaml:"log_level" help:"of both planes: debug, info, warn or error" default:"info"`
 }
 
@@ -60,7 +61,7 @@ func serve(ctx context.Context, args []string, out io.Writer) error {
 	defer cancel()
 	s, err := stack.Start(ctx, stack.Options{
 		Dir: c.Dir, Bin: c.Bin, PortBase: c.PortBase, Nodes: c.Nodes, Fsync: c.Fsync,
-		ChatURL: c.ChatURL, ChatKey: key, ChatModel: c.ChatModel, LogLevel: c.LogLevel, Out: out,
+		ChatURL: c.ChatURL, ChatKey: key, ChatModel: c.ChatModel, ChatTakes: c.ChatTakes, LogLevel: c.LogLevel, Out: out,
 	})
 	if err != nil {
 		if ctx.Err() != nil {

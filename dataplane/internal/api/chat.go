@@ -21,6 +21,11 @@ func (a *API) ChatCompletions(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
+	if len(r.Extra) > 0 {
+		if err := r.Extend(c.Config.Passed(target.Model.Upstream)); err != nil {
+			return call.Answer{}, err
+		}
+	}
 	raw := r.Chat.Raw
 	raw.Model, raw.ID, raw.Created = scan.Literal(r.Model), scan.Literal("chatcmpl-"+c.ID), c.Started.Unix()
 	return a.ask(c, target, &r.Chat, r.Stream)

@@ -14,6 +14,8 @@ type Request struct {
 	Model  string
 	Stream bool
 	Chat   upstream.Chat // raw; its ID, Created and Model are for the caller to set
+	// Extra are the members that not every model server is passed, by their names. Extend judges them.
+	Extra []Member
 }
 
 // known are the members with bounds that hold whatever the model. Others are judged by the model server.
@@ -22,7 +24,7 @@ type known struct {
 	Messages  []message        `json:"messages" bind:"required,min=1,max=1000"`
 	Stream    *bool            `json:"stream"`
 	Options   *options         `json:"stream_options"`
-	N         *int64           `json:"n" bind:"min=1,max=1"` // several answers would be several calls
+	N         *int64           `json:"n" bind:"min=1"`
 	Tools     []tool           `json:"tools" bind:"max=128"`
 	Functions []map[string]any `json:"functions" bind:"max=128"`
 
@@ -51,7 +53,8 @@ type message struct {
 }
 
 type options struct {
-	IncludeUsage bool `json:"include_usage"`
+	IncludeUsage       bool `json:"include_usage"`
+	IncludeObfuscation bool `json:"include_obfuscation"`
 }
 
 type tool struct {
@@ -59,7 +62,7 @@ type tool struct {
 	Function map[string]any `json:"function"`
 }
 
-// passedOn are the members that a model server is sent, in the order in which it is.
+// passedOn are the members that every model server is sent, in the order in which it is.
 func passedOn() []string {
 	return []string{
 		"messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format",
@@ -85,6 +88,9 @@ func Parse(body []byte) (*Request, error) {
 	if err := json.Unmarshal(body, &members); err != nil {
 		return nil, apierr.New(apierr.BadRequest, "The body is not a JSON object.").Because(err)
 	}
+	if err := checkOwn(&k, members["stream_options"]); err != nil {
+		return nil, err
+	}
 	fields := make([]byte, 0, len(body))
 	var bounds [][2]int
 	for _, name := range passedOn() {
@@ -104,7 +110,7 @@ func Parse(body []byte) (*Request, error) {
 			bounds = append(bounds, [2]int{at, len(fields)})
 		}
 	}
-	r := &Request{Model: k.Model, Stream: k.Stream != nil && *k.Stream}
+	r := &Request{Model: k.Model, Stream: k.Stream != nil && *k.Stream, Extra: extraOf(members)}
 	r.Chat.Raw = &upstream.Raw{
 		Fields: fields, Tools: len(k.Tools)+len(k.Functions) > 0, TextBytes: length,
 		MaxTokens: k.bound(), Bounds: bounds,

@@ -37,7 +37,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"model":"m",`:                      "json_invalid body",
 		`{"MODEL":"m",` + hi + `}`:           "missing body model",
 		`{"model":"m","messages":[]}`:        "too_short body messages",
-		`{"model":"m","n":2,` + hi + `}`:     "less_than_equal body n",
+		`{"model":"m","n":0,` + hi + `}`:     "greater_than_equal body n",
 		`{"model":"m","top_p":2,` + hi + `}`: "less_than_equal body top_p",
 		`{"model":"m","tools":[{"type":"browser"}],` + hi + `}`:                                                   "literal_error body tools 0 type",
 		`{"model":"m","messages":[{"role":"user","content":5}]}`:                                                  "string_type body messages 0 content",

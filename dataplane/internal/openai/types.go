@@ -1,6 +1,7 @@
 package openai
 
-// typed are the types of the members that are passed on as they are. What they may be beyond that is the model server's to say.
+// typed are the types of the members that are passed on as they are, or have no effect. What they may be beyond that is the model server's
+// to say.
 type typed struct {
 	ToolChoice        any             `json:"tool_choice" bind:"types=string|object|null"`
 	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
@@ -17,6 +18,12 @@ type typed struct {
 	Verbosity         *string         `json:"verbosity"`
 	Prediction        *map[string]any `json:"prediction"`
 	User              *string         `json:"user"`
+
+	Metadata             *map[string]any `json:"metadata"`
+	SafetyIdentifier     *string         `json:"safety_identifier"`
+	PromptCacheKey       *string         `json:"prompt_cache_key"`
+	PromptCacheRetention *string         `json:"prompt_cache_retention"`
+	PromptCacheOptions   *map[string]any `json:"prompt_cache_options"`
 }
 
 // checkStop judges the elements of a list, which package bind has no type for beside a text.

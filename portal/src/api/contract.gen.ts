@@ -1980,7 +1980,7 @@ export interface paths {
          *     keys, scopes, limits, pools, deadlines and usage.
          *
          *     The request's members are passed on to the model server as they are, tools included, and so are the
-         *     choices of its answer. Members that are not in the schema are ignored. One answer at a time (`n` is
+         *     choices of its answer. Members that cannot be passed on and would change the answer are refused by name. One answer at a time (`n` is
          *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
          *     server would fetch them for any caller.
          *
@@ -2010,7 +2010,7 @@ export interface paths {
          *     keys, scopes, limits, pools, deadlines and usage.
          *
          *     The request's members are passed on to the model server as they are, tools included, and so are the
-         *     choices of its answer. Members that are not in the schema are ignored. One answer at a time (`n` is
+         *     choices of its answer. Members that cannot be passed on and would change the answer are refused by name. One answer at a time (`n` is
          *     1). Content is text, or holds the image or sound itself: addresses are refused, because a model
          *     server would fetch them for any caller.
          *
@@ -4137,7 +4137,15 @@ export interface components {
             detail: string | null;
             retry_after_seconds: number | null;
         };
-        /** @description What is passed on of a request. Everything else is ignored, and null is as good as absent. */
+        /**
+         * @description Nothing of a request is dropped in silence: a member is passed on as it is, or acted on, or refused by its name, or accepted without
+         *     effect, which its description says. Null is as good as absent.
+         *
+         *     Members that are not listed are 400, `unknown_parameter` or, where some model servers take them (`top_k`, `min_p`, `grammar`,
+         *     `guided_json`, `chat_template_kwargs`), `unsupported_parameter`. The operator of a model server can have them passed on, by its
+         *     `parameters`, and likewise what is without effect or refused here, but for `modalities` and `audio`. Where several servers may
+         *     answer, fallbacks included, a member is passed on if all of them take it.
+         */
         ChatCompletionRequest: {
             /** @description `Darwin` or `Nova`. An unknown model is 404. */
             model: string;
@@ -4147,7 +4155,10 @@ export interface components {
             stream_options?: {
                 /** @description Whether the stream ends with the provider's count of tokens, if it gives one. */
                 include_usage?: boolean;
+                /** @description Accepted without effect: nothing is padded. */
+                include_obfuscation?: boolean;
             } | null;
+            /** @description More than one is 400, `unsupported_value`. */
             n?: number | null;
             temperature?: number | null;
             top_p?: number | null;
@@ -4185,6 +4196,32 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             user?: string | null;
+            /** @description Accepted without effect: nothing is stored. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description False is accepted without effect; true is 400.
+             * @enum {boolean|null}
+             */
+            store?: false | null;
+            /**
+             * @description Accepted without effect; other tiers are 400.
+             * @enum {string|null}
+             */
+            service_tier?: "auto" | "default" | null;
+            /** @description Accepted without effect. */
+            safety_identifier?: string | null;
+            /** @description Accepted without effect: servers cache as they do. */
+            prompt_cache_key?: string | null;
+            /** @description Accepted without effect. */
+            prompt_cache_retention?: string | null;
+            /** @description Accepted without effect. */
+            prompt_cache_options?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Text alone is accepted without effect, because answers are text; anything else is 400. */
+            modalities?: "text"[] | null;
         };
         ChatCompletionMessage: {
             /** @enum {string} */
