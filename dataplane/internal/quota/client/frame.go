@@ -19,7 +19,7 @@ func (n *Core) Frame(now int64) (ledger.Frame, bool) {
 		return ledger.Frame{}, false
 	}
 	if n.awaiting { // lost, or late: its cells are reported anew
-		n.retry = min(2*n.retry, int64(retryMost))
+		n.retry = max(n.retry, min(2*n.retry, int64(retryMost)))
 		n.requeue()
 	}
 	n.urgent.Store(false)

@@ -10,6 +10,7 @@ const (
 	reportGap       = 20 * time.Millisecond   // between frames that only report use
 	retryFirst      = 100 * time.Millisecond  // after which an unanswered frame is repeated; doubles ...
 	retryMost       = 500 * time.Millisecond  // ... up to this
+	retrySlow       = 1500 * time.Millisecond // the same of a ledger that is seen to take long: twice what it took, up to this
 	denyMost        = 250 * time.Millisecond  // a refusal is repeated from memory this long
 	pendWait        = 30 * time.Millisecond   // for tokens that other nodes were asked to return
 	idleReturn      = 250 * time.Millisecond  // tokens of a limit without use are returned

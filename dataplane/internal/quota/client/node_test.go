@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"modelgate.internal/dataplane/internal/quota/ledger"
@@ -155,5 +156,31 @@ func TestLeavingIsReported(t *testing.T) {
 		if left := n.Run(ctx); left == deaf {
 			t.Errorf("left: %v, the ledger is deaf: %v", left, deaf)
 		}
+	}
+}
+
+// TestASlowLedgerIsWaitedFor: its disk may take longer for a frame than the node waits before it repeats one. Each repetition makes the
+// answers on their way worthless, so the node has to learn to wait.
+func TestASlowLedgerIsWaitedFor(t *testing.T) {
+	for _, delay := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLeader(t, 100)
+			var n *Node
+			n = NewNode(1, 1, ttl, func(f ledger.Frame) {
+				time.AfterFunc(delay, func() { l.apply(ledger.Entry{Frames: []ledger.Frame{f}}) })
+			})
+			l.nodes[1] = n
+			ctx, stop := context.WithCancel(t.Context())
+			var done sync.WaitGroup
+			done.Go(func() { n.Run(ctx) })
+			for i := range uint64(20) {
+				began := time.Now()
+				if err := n.Admit(t.Context(), []*Cell{minuteCell(i + 1)}); err != nil {
+					t.Errorf("call %d at a ledger that takes %s: %v after %s", i+1, delay, err, time.Since(began))
+				}
+			}
+			stop()
+			done.Wait()
+		})
 	}
 }

@@ -10,7 +10,13 @@ import (
 // call.
 func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 	s := n.session.Load()
-	if r.Node != n.node || r.Incarnation != s.incarnation || r.Seq != n.seq || !n.awaiting {
+	if r.Node != n.node || r.Incarnation != s.incarnation || !n.awaiting {
+		return nil
+	}
+	if r.Seq != n.seq {
+		if r.Seq < n.seq && r.Status == ledger.Accepted { // slow as it is, it would never answer the newest frame before that is repeated
+			n.retry = max(n.retry, int64(retrySlow))
+		}
 		return nil
 	}
 	deadline := n.sentAt + n.ttl*deadlineParts/100
@@ -29,7 +35,7 @@ func (n *Core) Receive(now int64, r *ledger.Reply) []*Cell {
 		return nil
 	}
 	s.deadline.Store(deadline)
-	n.awaiting, n.retry = false, int64(retryFirst)
+	n.awaiting, n.retry = false, min(max(int64(retryFirst), 2*(now-n.sentAt)), int64(retrySlow))
 	woken := n.sent[:0]
 	for i := range r.Grants {
 		c := n.sent[i]
