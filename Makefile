@@ -1,4 +1,4 @@
-# What it takes: Go 1.26, Node 20 with npm, make. Everything else is fetched by exact version into .tools or installed by the
+# What it takes: Go 1.26, Node 20 with npm, Python 3.11 with venv, make. Everything else is fetched by exact version into .tools or installed by the
 # targets that need it.
 
 SHELL := bash
@@ -44,7 +44,7 @@ cluster: build database ## the same with five nodes: three keep the rate-limit l
 	@MODELGATE_NODES=$${MODELGATE_NODES:-5} ./bin/stack
 
 .PHONY: test
-test: portal database browser stripe-mock ## every test of every module, with the race detector, on a real database; AT_ONCE (4) packages at once, since many wait
+test: portal database browser stripe-mock clients ## every test of every module, with the race detector, on a real database; AT_ONCE (4) packages at once, since many wait
 	@mkdir -p portal/test-results && rm -f portal/test-results/vitest.json
 	@# What fails here is counted below, after everything has run.
 	-npm --prefix portal test -- --exclude 'e2e/**' --reporter=default --reporter=json --outputFile.json=test-results/vitest.json
@@ -57,7 +57,7 @@ test: portal database browser stripe-mock ## every test of every module, with th
 		exit $$failed; } | ./bin/tally -vitest portal/test-results/vitest.json
 
 .PHONY: setup
-setup: portal/node_modules/.stamp database browser stripe-mock ## what the tests need: the portal's packages, a database, a browser, stripe-mock
+setup: portal/node_modules/.stamp database browser stripe-mock clients ## what the tests need: the portal's packages, a database, a browser, stripe-mock, the clients
 
 .PHONY: lint
 lint: portal .tools/golangci-lint-$(GOLANGCI_VERSION) ## every linter and formatter, without changing anything
@@ -142,7 +142,7 @@ fuzz: ## every fuzz test for FUZZTIME (10s) each
 
 .PHONY: clean
 clean: ## removes what was built; the data of `make run` stays in .modelgate
-	rm -rf bin .tools controlplane/internal/web/dist portal/node_modules portal/test-results
+	rm -rf bin .tools controlplane/internal/web/dist portal/node_modules portal/test-results bench/clients/node/node_modules
 
 # The page is embedded in the control plane, so it is built first.
 .PHONY: portal
@@ -187,6 +187,31 @@ stripe-mock: .tools/stripe-mock-$(STRIPE_MOCK_VERSION)
 .tools/stripe-mock-$(STRIPE_MOCK_VERSION):
 	GOWORK=off GOFLAGS=-mod=mod GOBIN=$(CURDIR)/.tools/bin go install github.com/stripe/stripe-mock@$(STRIPE_MOCK_VERSION)
 	rm -f .tools/stripe-mock-*
+	touch $@
+
+# Other people's clients of OpenAI's API, which bench/clients runs against the system.
+.PHONY: clients
+clients: .tools/clients/.stamp bench/clients/node/node_modules/.stamp ## the clients that bench/clients runs: Python's into .tools/clients, JavaScript's into node_modules
+
+bench/clients/node/node_modules/.stamp: bench/clients/node/package-lock.json
+	npm --prefix bench/clients/node ci --no-audit --no-fund
+	touch $@
+
+# A Python with venv: the system's, $PYTHON, or Debian's package if we may install it.
+.tools/clients/.stamp: bench/clients/python/requirements.txt
+	@find_python() { \
+		for python in $${PYTHON:-} python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11; do \
+			if $$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then return; fi; \
+		done; \
+		return 1; \
+	}; \
+	if ! find_python && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Python with apt-get"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
+	fi; \
+	find_python || { echo "no Python for the tests: install Python 3.11 or newer with venv (Debian: python3-venv), or name one in PYTHON"; exit 1; }; \
+	rm -rf .tools/clients && $$python -m venv .tools/clients
+	.tools/clients/bin/python -m pip install --quiet --no-deps --no-compile --only-binary :all: -r $<
 	touch $@
 
 .tools/golangci-lint-$(GOLANGCI_VERSION):

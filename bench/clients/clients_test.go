@@ -1,0 +1,27 @@
+package clients
+
+import "testing"
+
+// scripts are the clients. One that fails leaves the others alone.
+func scripts() []script {
+	return []script{
+		{"openai-python", "python/openai_client.py"},
+	}
+}
+
+func TestClients(t *testing.T) {
+	sys := start(t)
+	var names []string
+	for _, s := range scripts() {
+		names = append(names, s.name)
+	}
+	sys.publish(t, names)
+	t.Run("scripts", func(t *testing.T) {
+		for _, s := range scripts() {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				sys.play(t, s)
+			})
+		}
+	})
+}
