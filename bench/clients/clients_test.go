@@ -6,6 +6,7 @@ import "testing"
 func scripts() []script {
 	return []script{
 		{"openai-python", "python/openai_client.py"},
+		{"openai-node", "node/openai_client.mjs"},
 	}
 }
 

@@ -64,7 +64,7 @@ func (sys *system) play(t *testing.T, s script) {
 	}
 	// Nothing that a library of the client would fetch from elsewhere, and no proxy between it and us.
 	cmd.Env = append(os.Environ(), "LITELLM_LOCAL_MODEL_COST_MAP=True", "LANGSMITH_TRACING=false", "NO_PROXY=*", "no_proxy=*",
-		"PYTHONDONTWRITEBYTECODE=", "AI_SDK_LOG_WARNINGS=false")
+		"AI_SDK_LOG_WARNINGS=false")
 	cmd.Env = append(cmd.Env, sys.settings(t, s)...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
