@@ -36,7 +36,8 @@ export function check(name, body) {
   checks.push({ name, body });
 }
 
-export async function run() {
+/** Runs the checks, then end() if there is something to end. */
+export async function run(end = () => {}) {
   tell({ plan: checks.map((one) => one.name) });
   for (const { name, body } of checks) {
     try {
@@ -46,6 +47,7 @@ export async function run() {
       tell({ name, ok: false, detail: describe(error) });
     }
   }
+  await end();
   process.exit(0); // a client may hold connections
 }
 
