@@ -8,6 +8,7 @@ func scripts() []script {
 		{"openai-python", "python/openai_client.py"},
 		{"openai-node", "node/openai_client.mjs"},
 		{"openai-browser", "node/browser.mjs"},
+		{"ai-sdk", "node/ai_sdk.mjs"},
 	}
 }
 
