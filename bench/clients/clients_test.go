@@ -7,6 +7,7 @@ func scripts() []script {
 	return []script{
 		{"openai-python", "python/openai_client.py"},
 		{"langchain", "python/langchain_client.py"},
+		{"litellm", "python/litellm_client.py"},
 		{"openai-node", "node/openai_client.mjs"},
 		{"openai-browser", "node/browser.mjs"},
 		{"ai-sdk", "node/ai_sdk.mjs"},
