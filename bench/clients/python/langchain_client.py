@@ -176,19 +176,14 @@ def _():
     cancelled("lc-close", before)
 
 
-@check("a task that is cancelled cancels at the model server, and usage says so")
+@check("an asynchronous stream that is closed cancels at the model server, and usage says so")
 def _():
-    async def read(begun):
-        async for _chunk in model().astream(endless("lc-task")):
-            begun.set()
-
     async def leave():
-        begun = asyncio.Event()
-        task = asyncio.create_task(read(begun))
-        await begun.wait()
-        task.cancel()
-        await asyncio.wait([task])
-        await asyncio.to_thread(cancelled, "lc-task", before)  # the connection is closed by the loop, which has to go on
+        stream = model().astream(endless("lc-aclose"))
+        for _ in range(3):
+            await anext(stream)
+        await stream.aclose()
+        await asyncio.to_thread(cancelled, "lc-aclose", before)  # the connection is closed by the loop, which has to go on
 
     before = calls_left()
     asyncio.run(leave())
