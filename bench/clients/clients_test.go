@@ -5,12 +5,14 @@ import "testing"
 // scripts are the clients. One that fails leaves the others alone.
 func scripts() []script {
 	return []script{
-		{"openai-python", "python/openai_client.py"},
-		{"langchain", "python/langchain_client.py"},
-		{"litellm", "python/litellm_client.py"},
-		{"openai-node", "node/openai_client.mjs"},
-		{"openai-browser", "node/browser.mjs"},
-		{"ai-sdk", "node/ai_sdk.mjs"},
+		{name: "schemathesis-control", file: "python/contract_fuzz.py", argument: "control"},
+		{name: "schemathesis-data", file: "python/contract_fuzz.py", argument: "data"},
+		{name: "openai-python", file: "python/openai_client.py"},
+		{name: "langchain", file: "python/langchain_client.py"},
+		{name: "litellm", file: "python/litellm_client.py"},
+		{name: "openai-node", file: "node/openai_client.mjs"},
+		{name: "openai-browser", file: "node/browser.mjs"},
+		{name: "ai-sdk", file: "node/ai_sdk.mjs"},
 	}
 }
 

@@ -22,10 +22,10 @@ const (
 	stderrShown   = 8 << 10          // bytes of what a script said when a check of it failed
 )
 
-// script is a client under test. Its model is called like it.
-type script struct{ name, file string }
+// script is a client under test. Its model is called like it. With an argument it gets a developer of its own, whom it may spoil.
+type script struct{ name, file, argument string }
 
-// runner is the command that runs a script.
+// command is what runs a script.
 func (s script) command(ctx context.Context, root string) (*exec.Cmd, error) {
 	program, needs := filepath.Join(root, ".tools/clients/bin/python"), ".tools/clients/.stamp"
 	if filepath.Ext(s.file) == ".mjs" {
@@ -34,7 +34,7 @@ func (s script) command(ctx context.Context, root string) (*exec.Cmd, error) {
 	if _, err := os.Stat(filepath.Join(root, needs)); err != nil {
 		return nil, fmt.Errorf("the clients are not installed: run `make clients` (%w)", err)
 	}
-	cmd := exec.CommandContext(ctx, program, filepath.Base(s.file)) //nolint:gosec // a script of this package
+	cmd := exec.CommandContext(ctx, program, filepath.Base(s.file), s.argument) //nolint:gosec // a script of this package
 	cmd.Dir = filepath.Join(root, "bench/clients", filepath.Dir(s.file))
 	cmd.WaitDelay = time.Second
 	return cmd, nil
@@ -43,13 +43,17 @@ func (s script) command(ctx context.Context, root string) (*exec.Cmd, error) {
 // settings are what a script is told: keys and an app that no other script uses.
 func (sys *system) settings(t *testing.T, s script) []string {
 	t.Helper()
-	app, key := sys.key(t, sys.many, 1_000_000)
-	_, limited := sys.key(t, sys.many, 1)
-	_, narrow := sys.key(t, sys.many, 1_000, "biometrix")
+	session := sys.many
+	if s.argument != "" {
+		session = sys.developer(t, s.name+"@example.com", 100_000)
+	}
+	app, key := sys.key(t, session, 1_000_000)
+	_, limited := sys.key(t, session, 1)
+	_, narrow := sys.key(t, session, 1_000, "biometrix")
 	_, single := sys.key(t, sys.oneCall, 1_000_000)
 	return []string{
 		"GATEWAY_URL=" + sys.in.GatewayURL, "PORTAL_URL=" + sys.in.PortalURL, "SIMULATOR_URL=" + sys.in.SimulatorURL,
-		"SESSION=" + sys.many, "MODEL=" + s.name, "APP_ID=" + app, "KEY=" + key,
+		"SESSION=" + session, "MODEL=" + s.name, "APP_ID=" + app, "KEY=" + key,
 		"LIMITED_KEY=" + limited, "NARROW_KEY=" + narrow, "SINGLE_KEY=" + single, "ROOT=" + sys.root,
 	}
 }

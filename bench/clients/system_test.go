@@ -48,16 +48,16 @@ func start(t *testing.T) *system {
 	var session wire.Session
 	sys.portal(t, "POST", "/dev/auth/login", "", wire.LoginRequest{Email: demo.Email, Password: demo.Password}, &session)
 	sys.many = session.AccessToken
-	sys.oneCall = sys.register(t, "one-call@example.com")
-	sys.raise(t, "one-call@example.com", 1)
+	sys.oneCall = sys.developer(t, "one-call@example.com", 1)
 	return sys
 }
 
-// register makes a developer and returns the session.
-func (sys *system) register(t *testing.T, email string) string {
+// developer registers somebody whose keys may make so many calls at a time, and returns the session.
+func (sys *system) developer(t *testing.T, email string, atOnce int) string {
 	t.Helper()
 	var session wire.Session
 	sys.portal(t, "POST", "/dev/auth/register", "", wire.RegisterRequest{Name: "Developer", Email: email, Password: "a long enough password"}, &session)
+	sys.raise(t, email, atOnce)
 	return session.AccessToken
 }
 
