@@ -18,7 +18,7 @@ func scripts() []script {
 
 func TestClients(t *testing.T) {
 	sys := start(t)
-	var names []string
+	names := []string{modelOfChunks, modelOfTwo}
 	for _, s := range scripts() {
 		names = append(names, s.name)
 	}
@@ -31,4 +31,9 @@ func TestClients(t *testing.T) {
 			})
 		}
 	})
+	// One after the other, since they fill the node.
+	t.Run("a key is called with in the line after it was created", sys.nextLine)
+	t.Run("a body that waits for 100 Continue", sys.expectContinue)
+	t.Run("a hundred streams whose bodies come in chunks", sys.chunkedBodies)
+	t.Run("calls that the model server cannot bear are their caller's alone", sys.twoAccounts)
 }

@@ -145,3 +145,30 @@ func (r *report) missing() []string {
 	}
 	return out
 }
+
+func TestReportsThatAreNotTaken(t *testing.T) {
+	const plan = `{"plan":["a","b"]}` + "\n"
+	const a, b = `{"name":"a","ok":true,"detail":""}` + "\n", `{"name":"b","ok":true,"detail":""}` + "\n"
+	for _, c := range []struct {
+		name, printed string
+		missing       []string
+		wrong         bool
+	}{
+		{"all", plan + a + b, nil, false},
+		{"one check is missing", plan + b, []string{"a"}, false},
+		{"nothing after the plan", plan, []string{"a", "b"}, false},
+		{"a check that was not declared", `{"plan":["a"]}` + "\n" + a + b, nil, true},
+		{"a check twice", plan + a + a, []string{"b"}, true},
+		{"no plan", a, nil, true},
+		{"a second plan", plan + plan, []string{"a", "b"}, true},
+		{"no verdict", plan + `{"name":"a"}`, []string{"a", "b"}, true},
+		{"not JSON", plan + "hello\n", []string{"a", "b"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var told report
+			if err := told.read(t, strings.NewReader(c.printed)); (err != nil) != c.wrong || !slices.Equal(told.missing(), c.missing) {
+				t.Errorf("missing %q, %v", told.missing(), err)
+			}
+		})
+	}
+}
