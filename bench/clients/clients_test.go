@@ -25,9 +25,10 @@ func TestClients(t *testing.T) {
 	sys.publish(t, names)
 	t.Run("scripts", func(t *testing.T) {
 		for _, s := range scripts() {
+			settings := sys.settings(t, s)
 			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				sys.play(t, s)
+				t.Parallel() // waits for the end of this loop
+				sys.play(t, s, settings)
 			})
 		}
 	})

@@ -58,8 +58,8 @@ func (sys *system) settings(t *testing.T, s script) []string {
 	}
 }
 
-// play runs a script and makes a test of each of its checks.
-func (sys *system) play(t *testing.T, s script) {
+// play runs a script with its settings and makes a test of each of its checks.
+func (sys *system) play(t *testing.T, s script, settings []string) {
 	ctx, cancel := context.WithTimeout(t.Context(), scriptWait)
 	defer cancel()
 	cmd, err := s.command(ctx, sys.root)
@@ -69,7 +69,7 @@ func (sys *system) play(t *testing.T, s script) {
 	// Nothing that a library of the client would fetch from elsewhere, and no proxy between it and us.
 	cmd.Env = append(os.Environ(), "LITELLM_LOCAL_MODEL_COST_MAP=True", "LANGSMITH_TRACING=false", "NO_PROXY=*", "no_proxy=*",
 		"AI_SDK_LOG_WARNINGS=false")
-	cmd.Env = append(cmd.Env, sys.settings(t, s)...)
+	cmd.Env = append(cmd.Env, settings...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()

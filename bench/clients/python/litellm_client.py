@@ -89,9 +89,10 @@ def _():
         same(caught.value.status_code, 401)
 
 
-@check("403 keeps our words")
+@check("403 tells its status and keeps our words")
 def _():
-    error = error_of(lambda: ask("x", key=NARROW_KEY), litellm.PermissionDeniedError, litellm.BadRequestError)
+    error = error_of(lambda: ask("x", key=NARROW_KEY), litellm.PermissionDeniedError, litellm.APIError)
+    same(error.status_code, 403)
     has(str(error), "does not include the family")
 
 

@@ -223,9 +223,8 @@ def _():
 
 @check("a stream that says nothing but [DONE] raises")
 def _():
-    with raises(openai.APIError) as caught:
+    with raises(openai.InternalServerError):
         list(ask("[[scenario:done-only]]", stream=True))
-    assert caught.value.message
 
 
 @check("an abort in the middle cancels at the model server, and usage says so")
