@@ -34,7 +34,7 @@ func (s script) command(ctx context.Context, root string) (*exec.Cmd, error) {
 	if _, err := os.Stat(filepath.Join(root, needs)); err != nil {
 		return nil, fmt.Errorf("the clients are not installed: run `make clients` (%w)", err)
 	}
-	cmd := exec.CommandContext(ctx, program, filepath.Base(s.file), s.argument) //nolint:gosec // a script of this package
+	cmd := exec.CommandContext(ctx, program, filepath.Base(s.file), s.argument)
 	cmd.Dir = filepath.Join(root, "bench/clients", filepath.Dir(s.file))
 	cmd.WaitDelay = time.Second
 	return cmd, nil

@@ -42,12 +42,15 @@ const site = createServer(async (request, response) => {
 });
 await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
 
+const patience = 120_000; // ms: the machine that runs this runs everything else, too
 const browser = await chromium.launch({
   executablePath,
+  timeout: patience,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--no-first-run"],
 });
 const page = await browser.newPage();
 page.on("console", (message) => message.type() === "error" && console.error(message.text())); // why it did not make a call
+page.setDefaultTimeout(patience);
 await page.goto(`http://127.0.0.1:${site.address().port}/`);
 await page.waitForFunction(() => window.ready);
 
@@ -203,6 +206,7 @@ check("an abort in the middle cancels at the model server, and usage says so", a
 check("a page that is left cancels at the model server, and usage says so", async () => {
   const before = await callsLeft();
   const other = await browser.newPage();
+  other.setDefaultTimeout(patience);
   await other.goto(page.url());
   await other.waitForFunction(() => window.ready);
   await other.evaluate(

@@ -250,7 +250,7 @@ check("a client that gives up before the answer cancels at the model server, and
   const before = await callsLeft();
   await failure(
     OpenAI.APIConnectionTimeoutError,
-    client.chat.completions.create(say("[[scenario:slow-head delay=60s id=js-timeout]]"), { timeout: 1000 }),
+    client.chat.completions.create(say("[[scenario:slow-head delay=60s id=js-timeout]]"), { timeout: 4000 }),
   );
   await cancelled("js-timeout", before);
 });

@@ -15,6 +15,7 @@ from check import *
 
 SEED = 1
 DRAWN = 5  # cases an operation, beside its examples and the edges of its schemas
+CALL_SECONDS = 60
 RUN_SECONDS = 480
 JUDGED_BY = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
@@ -74,7 +75,7 @@ def call_all():
         command += ["--header", f"Authorization: Bearer {credential}", "--phases", "examples,coverage,fuzzing", "--checks", JUDGED_BY]
         command += ["--seed", str(SEED), "--max-examples", str(DRAWN), "--generation-database", "none"]
         command += ["--workers", "1", "--no-shrink", "--suppress-health-check", "all", "--warnings", "off", "--no-color"]
-        command += ["--report-junit-path", str(report), "--continue-on-failure"]
+        command += ["--request-timeout", str(CALL_SECONDS), "--report-junit-path", str(report), "--continue-on-failure"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, cwd=directory)
         assert report.exists(), f"schemathesis ended with {done.returncode}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
         print(done.stdout[-1500:])

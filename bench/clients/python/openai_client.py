@@ -241,7 +241,7 @@ def _():
 def _():
     before = calls_left()
     with raises(openai.APITimeoutError):
-        client.with_options(timeout=1).chat.completions.create(**say("[[scenario:slow-head delay=60s id=py-timeout]]"))
+        client.with_options(timeout=4).chat.completions.create(**say("[[scenario:slow-head delay=60s id=py-timeout]]"))
     cancelled("py-timeout", before)
 
 
