@@ -168,10 +168,19 @@ def _():
     for more in (
         {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}},
         {"web_search_options": {}},
+        {"store": True},
+        {"extra_body": {"top_k": 7}},
+        {"extra_body": {"temprature": 1}},
     ):
         with raises(openai.BadRequestError) as caught:
             ask("x", **more)
-        has(more, caught.value.param)
+        has(more.get("extra_body", more), caught.value.param)
+
+
+@check("members that change no answer are taken")
+def _():
+    answer = ask("x", store=False, metadata={"team": "a"}, service_tier="auto", prompt_cache_key="k", safety_identifier="s")
+    has(answer.choices[0].message.content, "Simulated answer")
 
 
 @check("413 is an APIStatusError that can be read")
