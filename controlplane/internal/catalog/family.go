@@ -55,9 +55,9 @@ func families() []wire.CatalogFamily {
 func describe(model string) string {
 	switch model {
 	case "Darwin":
-		return "Chat and reasoning: conversation, planning, code and text-based skills."
+		return "Chat and reasoning: conversation, planning and code."
 	case "Nova":
-		return "Everything Darwin does, with automatic use of skills."
+		return "Chat and reasoning like Darwin's, by a model of its own. It calls no skills by itself yet; invoke them by their names."
 	}
 	return ""
 }

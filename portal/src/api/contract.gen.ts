@@ -1809,7 +1809,8 @@ export interface paths {
         };
         /**
          * Debug view of the counters
-         * @description Only where an operator setting allows it; 403 with the reason otherwise.
+         * @description 403 unless the operator has switched `metrics_admin` on, which is off by default. The operation takes no credential, so where it is on
+         *     anybody who reaches the portal can see this.
          */
         get: operations["debugMetrics"];
         put?: never;
@@ -1831,7 +1832,8 @@ export interface paths {
         put?: never;
         /**
          * Set the counters to zero
-         * @description No body. Only where an operator setting allows it; 403 with the reason otherwise.
+         * @description No body. 403 unless the operator has switched `metrics_admin` on, which is off by default. The operation takes no credential, so
+         *     where it is on anybody who reaches the portal can do this.
          */
         post: operations["resetMetrics"];
         delete?: never;

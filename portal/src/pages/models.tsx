@@ -56,7 +56,10 @@ export function Models() {
                 ))}
               </div>
             </Card>
-            <Card title="Skills" about="Called by POST /api/v1/skills/{name}/invoke, or by Nova on its own.">
+            <Card
+              title="Skills"
+              about="Called by POST /api/v1/skills/{name}/invoke. No model calls them on its own yet."
+            >
               {skills.length === 0 ? (
                 <p className="text-muted">No skill is configured.</p>
               ) : (
