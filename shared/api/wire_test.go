@@ -197,6 +197,7 @@ func wireTypes() []any {
 		wire.DepthDetection{},
 		wire.SpatialRequest{},
 		wire.MulticamRequest{},
+		wire.CameraCalibration{},
 		wire.CameraView{},
 		wire.TrackingRequest{},
 		wire.TrackingFrame{},
@@ -321,7 +322,7 @@ func compareStruct(typ reflect.Type, want view) []string {
 	if !slices.Equal(got, properties) {
 		return []string{fmt.Sprintf("fields %v, properties %v", got, properties)}
 	}
-	request := strings.HasSuffix(typ.Name(), "Request") || strings.HasSuffix(typ.Name(), "Args") ||
+	request := strings.HasSuffix(typ.Name(), "Request") || strings.HasSuffix(typ.Name(), "Args") || typ == reflect.TypeFor[wire.CameraCalibration]() ||
 		typ == reflect.TypeFor[wire.Message]() || typ == reflect.TypeFor[wire.MetricsQuery]()
 	var problems []string
 	for _, name := range got {

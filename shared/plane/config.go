@@ -21,6 +21,7 @@ const (
 	KindUpstream = "upstream" // Body is an UpstreamSpec
 	KindPool     = "pool"     // Body is a PoolSpec
 	KindSkill    = "skill"    // Body is a SkillSpec
+	KindScene    = "scene"    // Body is a Scene; the ID is that of SceneID
 )
 
 // Change is one published record, or its removal when Gone.

@@ -38,6 +38,16 @@ type MulticamRequest struct {
 	Views               []CameraView `json:"views" bind:"required,min=1,max=64"`
 	EnrichDepth         bool         `json:"enrich_depth"`
 	SimilarityThreshold float64      `json:"similarity_threshold" bind:"min=0,max=1,default=0.5"`
+	// Calibrations are what is known of the cameras, instead of what was stored of them.
+	Calibrations []CameraCalibration `json:"calibrations" bind:"max=64"`
+}
+
+// CameraCalibration is how a camera sees the floor of a scene.
+type CameraCalibration struct {
+	CameraID    string    `json:"camera_id" bind:"required,min=1"`
+	Homography  []float64 `json:"homography" bind:"required,min=9,max=9"` // image in pixels to floor in metres, three rows
+	Inliers     int64     `json:"inliers" bind:"required,min=0"`
+	TotalPoints int64     `json:"total_points" bind:"required,min=0"`
 }
 
 // CameraView is what one camera sees.

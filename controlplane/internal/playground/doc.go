@@ -10,7 +10,7 @@
 // nothing of the day.
 //
 // Cameras are calibrated here, because the gateway has no such operation, and the calibrations go along with the
-// calls that need them.
+// calls that need them. Nodes are told of them, too, for callers who are not in the portal.
 //
 // A body is held to the contract before it is sent on; what free-form members mean is the gateway's to judge. Nothing is
 // retried, since a call may cost something.

@@ -1,6 +1,10 @@
 package playground
 
-import "time"
+import (
+	"time"
+
+	"modelgate.internal/shared/plane"
+)
 
 // Bounds of calls.
 const (
@@ -20,7 +24,7 @@ const (
 // Bounds of calibrations.
 const (
 	CamerasPerDeveloperMax = 256
-	CameraNameMax          = 128                 // characters of a session_id or camera_id
-	CamerasKept            = 30 * 24 * time.Hour // since the calibration
-	ViewsMax               = 64                  // of a call, whose calibrations are looked up
+	CameraNameMax          = 128                   // characters of a session_id or camera_id
+	CamerasKept            = plane.CalibrationKept // since the calibration
+	ViewsMax               = 64                    // of a call, whose calibrations are looked up
 )

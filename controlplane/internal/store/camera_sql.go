@@ -16,7 +16,12 @@ const (
 		SELECT session_id, camera_id, homography, inliers, total_points, calibrated_at FROM playground_cameras
 		WHERE developer_id = $1 AND session_id = $2 AND calibrated_at > $3 ORDER BY camera_id`
 
-	deleteOldCameras = `DELETE FROM playground_cameras WHERE calibrated_at <= $1`
+	selectScenes = `SELECT DISTINCT developer_id, session_id FROM playground_cameras WHERE developer_id = $1`
+
+	selectOldScenes = `
+		SELECT DISTINCT developer_id, session_id FROM playground_cameras WHERE calibrated_at <= $1 ORDER BY developer_id, session_id LIMIT $2`
+
+	deleteOldCameras = `DELETE FROM playground_cameras WHERE calibrated_at <= $1 AND developer_id = $2 AND session_id = $3`
 )
 
 func cameraStatements() map[string]string {
@@ -24,6 +29,8 @@ func cameraStatements() map[string]string {
 		"countOtherCameras": countOtherCameras,
 		"upsertCamera":      upsertCamera,
 		"selectCameras":     selectCameras,
+		"selectScenes":      selectScenes,
+		"selectOldScenes":   selectOldScenes,
 		"deleteOldCameras":  deleteOldCameras,
 	}
 }

@@ -1,14 +1,17 @@
 package store
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
 	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/controlplane/internal/playground"
+	"modelgate.internal/shared/plane"
 )
 
 func TestCamerasOfASceneAreKept(t *testing.T) {
@@ -54,6 +57,61 @@ func TestCamerasOfASceneAreKept(t *testing.T) {
 	}
 	if have, err := s.Cameras(ctx, d.ID, "lobby", time.Time{}); err != nil || len(have) != 0 {
 		t.Errorf("kept too long: %d %v", len(have), err)
+	}
+}
+
+// scene is what the nodes are told of a scene, nil for nothing.
+func scene(t *testing.T, s *Store, developerID, sessionID string) *plane.Scene {
+	t.Helper()
+	body, ok := records(t, s)[recordID{plane.KindScene, plane.SceneID(developerID, sessionID)}]
+	if !ok {
+		return nil
+	}
+	var told plane.Scene
+	if err := json.Unmarshal([]byte(body), &told); err != nil {
+		t.Fatal(err)
+	}
+	return &told
+}
+
+func TestNodesAreToldOfScenes(t *testing.T) {
+	s := open(t)
+	ctx := t.Context()
+	d := developer(t, s, plan.Free)
+	now := micros()
+	keep := func(session, name string, at time.Time) {
+		t.Helper()
+		c := playground.Camera{
+			SessionID: session, CameraID: name, Homography: []float64{1, 2, 3, 4, 5, 6, 7, 8, 1.5}, Inliers: 4, TotalPoints: 5, CalibratedAt: at,
+		}
+		if err := s.KeepCamera(ctx, d.ID, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep("lobby", "a", now.Add(-time.Hour))
+	keep("lobby", "b", now)
+	keep("hall", "a", now.Add(-time.Hour))
+	told := scene(t, s, d.ID, "lobby")
+	if told == nil || len(told.Cameras) != 2 || told.Cameras[1].CameraID != "b" || !told.Cameras[1].CalibratedAt.Equal(now) || told.Cameras[1].Homography[8] != 1.5 {
+		t.Fatalf("told %+v", told)
+	}
+	s.Now = func() time.Time { return now.Add(playground.CamerasKept - time.Minute) }
+	if err := s.tidy(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if told := scene(t, s, d.ID, "lobby"); told == nil || len(told.Cameras) != 1 || told.Cameras[0].CameraID != "b" {
+		t.Errorf("after the first grew old: %+v", told)
+	}
+	if told := scene(t, s, d.ID, "hall"); told != nil {
+		t.Errorf("a scene of old cameras: %+v", told)
+	}
+	due := account.Deletion{RequestedAt: now, DeleteAt: now.Add(account.DeletionDelay)}
+	if _, err := s.ScheduleDeletion(ctx, d.ID, due); err != nil {
+		t.Fatal(err)
+	}
+	removeAll(t, s, d, due.DeleteAt)
+	if told := scene(t, s, d.ID, "lobby"); told != nil {
+		t.Errorf("after the account: %+v", told)
 	}
 }
 

@@ -51,8 +51,8 @@ func (s *Store) tidy(ctx context.Context) error {
 	if _, err := s.pool.Exec(ctx, deleteOldKeyRequests, s.Now().Add(-app.OnceFor)); err != nil {
 		return fmt.Errorf("delete old idempotent requests: %w", err)
 	}
-	if _, err := s.pool.Exec(ctx, deleteOldCameras, s.Now().Add(-playground.CamerasKept)); err != nil {
-		return fmt.Errorf("delete old calibrations: %w", err)
+	if err := s.retireCameras(ctx, s.Now().Add(-playground.CamerasKept)); err != nil {
+		return err
 	}
 	if _, err := s.pool.Exec(ctx, deleteOldReplays, s.Now().Add(-plane.ReplayFor)); err != nil {
 		return fmt.Errorf("delete old idempotent calls: %w", err)

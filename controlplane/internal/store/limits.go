@@ -18,6 +18,7 @@ const (
 
 	KeyReadsKept        = 400 * 24 * time.Hour // how long it is kept who read a key
 	RetiredKeysMax      = 1000                 // keys whose ended values go in one round of housekeeping
+	RetiredScenesMax    = 1000                 // scenes whose old calibrations go in one round of housekeeping
 	HousekeepingTimeout = time.Minute          // one round of it
 	HousekeepingEvery   = 10 * time.Minute     // how often ended sessions are removed
 )

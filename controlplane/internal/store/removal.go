@@ -165,6 +165,11 @@ func (s *Store) removeDeveloper(ctx context.Context, tx pgx.Tx, d removedRow) (g
 	if gone, err = goneOf(ctx, tx, selectHashesOfDeveloper, d.ID); err != nil {
 		return nil, err
 	}
+	scenes, err := scenesGone(ctx, tx, d.ID)
+	if err != nil {
+		return nil, err
+	}
+	gone = append(gone, scenes...)
 	if _, err := tx.Exec(ctx, deleteMailTo, d.Email); err != nil {
 		return nil, fmt.Errorf("delete mails: %w", err)
 	}

@@ -149,6 +149,7 @@ func (n *node) connect() error {
 	n.source.WatchCatalog(n.pools.Update)
 	handlers := api.New(api.Options{
 		Pool: n.pool, Members: n.pools.Members, Service: func(id string) (*upstream.Service, error) { return n.upstreams.Service(n.source.Current(), id) },
+		Scene: n.source.Scene,
 		Fresh: func() wire.ConfigHealth { return fresh(n.source) }, Draining: n.draining.Load,
 		KeepAlive: n.cfg.KeepAlive, Node: n.cfg.Name, Version: obs.Version(), Now: time.Now,
 	})

@@ -13,6 +13,7 @@ import (
 	"modelgate.internal/dataplane/internal/scan"
 	"modelgate.internal/dataplane/internal/upstream"
 	"modelgate.internal/shared/apierr"
+	"modelgate.internal/shared/plane"
 	"modelgate.internal/shared/wire"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Members func(id string, from pool.From) []pool.MemberStatus
 	// Service returns the service of an upstream that is no chat server, as it is configured now, or a 503.
 	Service func(id string) (*upstream.Service, error)
+	// Scene returns what the record of a scene says, nil without one.
+	Scene func(id string) (scene *plane.Scene, found bool, err error)
 	// Fresh says how fresh the node's configuration is.
 	Fresh    func() wire.ConfigHealth
 	Draining func() bool

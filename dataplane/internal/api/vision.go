@@ -53,6 +53,9 @@ func (a *API) MulticamIdentify(c *call.Call) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, err
 	}
+	if err := a.addCalibrations(c, &req, body); err != nil {
+		return call.Answer{}, err
+	}
 	return a.answer(c, &question{path: "/multicam-identify", family: biometrix, task: "multicam", body: body, shape: result.Multicam()})
 }
 

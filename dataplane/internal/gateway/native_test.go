@@ -216,7 +216,8 @@ func startNative(t *testing.T, changes ...func(*gateway.Options)) (*node, *nativ
 			Members: func(id string, _ pool.From) []pool.MemberStatus {
 				return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}}
 			},
-			Now: time.Now,
+			Scene: scenes,
+			Now:   time.Now,
 		}))
 	})
 	return n, server

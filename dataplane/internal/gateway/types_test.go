@@ -61,7 +61,8 @@ func startEverything(t *testing.T) *node {
 			Members: func(id string, _ pool.From) []pool.MemberStatus {
 				return []pool.MemberStatus{{Upstream: id, State: pool.StateUp}}
 			},
-			Now: time.Now,
+			Scene: scenes,
+			Now:   time.Now,
 		}))
 	})
 }

@@ -18,13 +18,14 @@ import (
 	"modelgate.internal/shared/plane"
 )
 
-// index is one index file. Keys are looked up in it, everything else is read once when it is opened.
+// index is one index file. Keys and scenes are looked up in it, everything else is read once when it is opened.
 //
 //	keys       SHA-256 of the key text -> version (8 bytes), CRC32C of what follows (4), principal (JSON); big endian
 //	models     id -> plane.Model (JSON)
 //	upstreams  id -> plane.UpstreamSpec (JSON)
 //	pools      id -> plane.PoolSpec (JSON)
 //	skills     name -> plane.SkillSpec (JSON)
+//	scenes     plane.SceneID -> plane.Scene (JSON); looked up like keys
 //	meta       "state" -> state (JSON)
 type index struct {
 	db *bolt.DB
@@ -47,6 +48,7 @@ var (
 	bucketUpstreams = []byte("upstreams")
 	bucketPools     = []byte("pools")
 	bucketSkills    = []byte("skills")
+	bucketScenes    = []byte("scenes")
 	bucketMeta      = []byte("meta")
 	metaState       = []byte("state")
 )
@@ -97,7 +99,7 @@ func (x *index) prepare(path string) (err error) {
 		return fmt.Errorf("open index: %w", err)
 	}
 	err = x.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketKeys, bucketModels, bucketUpstreams, bucketPools, bucketSkills, bucketMeta} {
+		for _, name := range [][]byte{bucketKeys, bucketModels, bucketUpstreams, bucketPools, bucketSkills, bucketScenes, bucketMeta} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -180,6 +182,26 @@ func (x *index) lookup(digest key.Digest) (p *plane.Principal, found bool, err e
 	return p, found, nil
 }
 
+// scene returns the record of a scene.
+func (x *index) scene(id string) (found *plane.Scene, err error) {
+	defer asDamage(&err)
+	err = x.db.View(func(tx *bolt.Tx) error {
+		data := tx.Bucket(bucketScenes).Get([]byte(id))
+		if data == nil {
+			return nil
+		}
+		found = &plane.Scene{}
+		if err := json.Unmarshal(data, found); err != nil {
+			return fmt.Errorf("%w: scene record: %w", errDamaged, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look scene up: %w", err)
+	}
+	return found, nil
+}
+
 // apply writes changes and the state in one durable transaction. It counts the keys in s.
 func (x *index) apply(changes []parsed, s *state) (err error) {
 	defer asDamage(&err)
@@ -224,6 +246,8 @@ func (x *index) put(tx *bolt.Tx, c *parsed) (grown int64, err error) {
 		return 0, putRecord[plane.PoolSpec](tx.Bucket(bucketPools), &c.Change)
 	case plane.KindSkill:
 		return 0, putRecord[plane.SkillSpec](tx.Bucket(bucketSkills), &c.Change)
+	case plane.KindScene:
+		return 0, putRecord[plane.Scene](tx.Bucket(bucketScenes), &c.Change)
 	default: // a newer control plane publishes something this node has no use for
 		return 0, nil
 	}

@@ -150,13 +150,31 @@ func (s *Source) StreamKeys() *key.StreamVerifier { return s.streams.Load() }
 
 // Lookup returns the principal of a key and whether there is one. It reads the disk index, in microseconds when its pages are
 // in memory.
-func (s *Source) Lookup(digest key.Digest) (*plane.Principal, bool, error) {
+func (s *Source) Lookup(digest key.Digest) (p *plane.Principal, found bool, err error) {
+	err = s.read(func(x *index) error {
+		p, found, err = x.lookup(digest)
+		return err
+	})
+	return p, found, err
+}
+
+// Scene returns the record of a scene and whether there is one. It reads the disk index, as Lookup does.
+func (s *Source) Scene(id string) (scene *plane.Scene, found bool, err error) {
+	err = s.read(func(x *index) error {
+		scene, err = x.scene(id)
+		return err
+	})
+	return scene, scene != nil, err
+}
+
+// read has a look-up made in the index in service, and reports damage.
+func (s *Source) read(look func(x *index) error) error {
 	for {
 		x := s.index.Load()
 		if x == nil {
-			return nil, false, ErrNoState
+			return ErrNoState
 		}
-		p, found, err := x.lookup(digest)
+		err := look(x)
 		switch {
 		case errors.Is(err, bolterrors.ErrDatabaseNotOpen) && s.index.Load() != x:
 			continue // replaced meanwhile
@@ -166,7 +184,7 @@ func (s *Source) Lookup(digest key.Digest) (*plane.Principal, bool, error) {
 			default:
 			}
 		}
-		return p, found, err
+		return err
 	}
 }
 

@@ -141,7 +141,7 @@ func (f *follower) message(m *plane.Message) error {
 	case f.hello == nil:
 		return errors.New("config stream does not begin with hello")
 	case m.Change != nil:
-		f.catalog = f.catalog || m.Change.Kind != plane.KindKey
+		f.catalog = f.catalog || m.Change.Kind != plane.KindKey && m.Change.Kind != plane.KindScene
 		return f.gather(parsed{*m.Change, false})
 	case m.Mark != nil:
 		return f.mark(*m.Mark)

@@ -2427,7 +2427,8 @@ export interface paths {
         put?: never;
         /**
          * Follow people over several cameras
-         * @description 409 when `session_id` names a scene in which a camera of the views is not calibrated.
+         * @description With a `session_id` the cameras of the views must be calibrated in that scene, else 409: by the developer whose key it is, with
+         *     `/dev/playground/multicam-calibrate` in the last 30 days, or by `calibrations` in the body.
          *     `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["multicamIdentify"];
@@ -4796,6 +4797,18 @@ export interface components {
             enrich_depth?: boolean;
             /** @default 0.5 */
             similarity_threshold?: number;
+            /**
+             * @description What is known of the cameras, instead of what multicam-calibrate stored. The portal's operation does not take it.
+             * @default []
+             */
+            calibrations?: components["schemas"]["CameraCalibration"][];
+        };
+        CameraCalibration: {
+            camera_id: string;
+            /** @description From the image in pixels to the floor in metres, three rows. */
+            homography: number[];
+            inliers: number;
+            total_points: number;
         };
         CameraView: {
             camera_id: string;
