@@ -62,6 +62,7 @@ func wireTypes() []any {
 		wire.AccountExport{},
 		wire.KeyRead{},
 		wire.ExportedUsage{},
+		wire.ExportedCamera{},
 		wire.ForgotPasswordRequest{},
 		wire.MailAccepted{},
 		wire.ResetPasswordRequest{},

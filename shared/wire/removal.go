@@ -16,16 +16,27 @@ type DeleteAccountRequest struct {
 
 // AccountExport answers GET /dev/account/export: everything that is kept of an account but secrets.
 type AccountExport struct {
-	Account      Account         `json:"account"`
-	ExportedAt   time.Time       `json:"exported_at"`
-	Complete     bool            `json:"complete"` // false when a list is so long that its oldest entries are missing
-	GoogleLinked bool            `json:"google_linked"`
-	SecondFactor TOTPState       `json:"second_factor"`
-	Sessions     []SessionInfo   `json:"sessions"`
-	Apps         []AppDetail     `json:"apps"`
-	DarwinTokens []DarwinToken   `json:"darwin_tokens"`
-	KeyReads     []KeyRead       `json:"key_reads"`
-	Usage        []ExportedUsage `json:"usage"`
+	Account      Account          `json:"account"`
+	ExportedAt   time.Time        `json:"exported_at"`
+	Complete     bool             `json:"complete"` // false when a list is so long that its oldest entries are missing
+	GoogleLinked bool             `json:"google_linked"`
+	SecondFactor TOTPState        `json:"second_factor"`
+	Sessions     []SessionInfo    `json:"sessions"`
+	Apps         []AppDetail      `json:"apps"`
+	DarwinTokens []DarwinToken    `json:"darwin_tokens"`
+	KeyReads     []KeyRead        `json:"key_reads"`
+	Usage        []ExportedUsage  `json:"usage"`
+	Cameras      []ExportedCamera `json:"cameras"`
+}
+
+// ExportedCamera is a calibration that was made in the playground.
+type ExportedCamera struct {
+	SessionID    string    `json:"session_id"`
+	CameraID     string    `json:"camera_id"`
+	Homography   []float64 `json:"homography"` // image in pixels to floor in metres, three rows
+	Inliers      int64     `json:"inliers"`
+	TotalPoints  int64     `json:"total_points"`
+	CalibratedAt time.Time `json:"calibrated_at"`
 }
 
 // KeyRead is a record of a key that was shown again.

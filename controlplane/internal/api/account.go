@@ -74,6 +74,11 @@ func wireExport(d export.Document, sessionID string, now time.Time) wire.Account
 		SecondFactor: wire.TOTPState{Enabled: d.SecondFactor.Confirmed, RecoveryCodesLeft: d.SecondFactor.RecoveryCodesLeft},
 		Sessions:     make([]wire.SessionInfo, len(d.Sessions)), Apps: make([]wire.AppDetail, len(d.Apps)), DarwinTokens: []wire.DarwinToken{},
 		KeyReads: make([]wire.KeyRead, len(d.Reads)), Usage: make([]wire.ExportedUsage, len(d.Usage)),
+		Cameras: make([]wire.ExportedCamera, len(d.Cameras)),
+	}
+	for i, c := range d.Cameras {
+		answer.Cameras[i] = wire.ExportedCamera(c)
+		answer.Cameras[i].CalibratedAt = c.CalibratedAt.UTC()
 	}
 	for i, s := range d.Sessions {
 		answer.Sessions[i] = wireSession(s, sessionID)

@@ -26,6 +26,7 @@ type Document struct {
 	Keys         []app.Key // of the apps; without an app, Darwin tokens
 	Reads        []Read
 	Usage        []Usage
+	Cameras      []Camera
 	Complete     bool // whether no list was cut at its bound
 }
 
@@ -33,6 +34,16 @@ type Document struct {
 type Read struct {
 	KeyID string
 	At    time.Time
+}
+
+// Camera is a calibration: how a camera of a scene sees the floor.
+type Camera struct {
+	SessionID    string
+	CameraID     string
+	Homography   []float64 // image in pixels to floor in metres, three rows
+	Inliers      int64     // of TotalPoints
+	TotalPoints  int64
+	CalibratedAt time.Time
 }
 
 // Usage is the calls of a UTC day by key, model, task and status.

@@ -12,6 +12,7 @@ import (
 	"modelgate.internal/controlplane/internal/account"
 	"modelgate.internal/controlplane/internal/app"
 	"modelgate.internal/controlplane/internal/export"
+	"modelgate.internal/controlplane/internal/playground"
 )
 
 // Store reads what is kept of an account.
@@ -48,13 +49,14 @@ func exportOf(ctx context.Context, tx pgx.Tx, developerID string) (d export.Docu
 	}
 	d.SecondFactor = account.TOTP{Set: err == nil, Confirmed: factor.ConfirmedAt != nil, RecoveryCodesLeft: factor.RecoveryLeft}
 
-	var whole [5]bool
-	var errs [5]error
+	var whole [6]bool
+	var errs [6]error
 	d.Sessions, whole[0], errs[0] = listed[account.Session](ctx, tx, account.SessionsPerDevMax, selectExportedSessions, developerID)
 	d.Apps, whole[1], errs[1] = listed[app.App](ctx, tx, app.AppsPerDeveloperMax, selectExportedApps, developerID)
 	d.Keys, whole[2], errs[2] = listed[app.Key](ctx, tx, export.KeysMax, selectExportedKeys, developerID)
 	d.Reads, whole[3], errs[3] = listed[export.Read](ctx, tx, export.ReadsMax, selectExportedReads, developerID)
 	d.Usage, whole[4], errs[4] = listed[export.Usage](ctx, tx, export.UsageMax, selectExportedUsage, developerID)
+	d.Cameras, whole[5], errs[5] = listed[export.Camera](ctx, tx, playground.CamerasPerDeveloperMax, selectExportedCameras, developerID)
 	d.Complete = !slices.Contains(whole[:], false)
 	return d, errors.Join(errs[:]...)
 }

@@ -23,6 +23,10 @@ const (
 
 	selectExportedReads = `SELECT key_id, at FROM key_reads WHERE developer_id = $1 ORDER BY at DESC, id LIMIT $2`
 
+	selectExportedCameras = `
+		SELECT session_id, camera_id, homography, inliers, total_points, calibrated_at FROM playground_cameras
+		WHERE developer_id = $1 ORDER BY session_id, camera_id LIMIT $2`
+
 	selectExportedUsage = `
 		SELECT bucket AS day, app_id, key_id, model, task, status, sum(calls)::INT8 AS calls, sum(errors)::INT8 AS errors,
 			sum(tokens_in)::INT8 AS tokens_in, sum(tokens_out)::INT8 AS tokens_out
@@ -39,6 +43,7 @@ func exportStatements() map[string]string {
 		"selectExportedApps":      selectExportedApps,
 		"selectExportedKeys":      selectExportedKeys,
 		"selectExportedReads":     selectExportedReads,
+		"selectExportedCameras":   selectExportedCameras,
 		"selectExportedUsage":     selectExportedUsage,
 	}
 }

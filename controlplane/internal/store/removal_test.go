@@ -13,6 +13,7 @@ import (
 	"modelgate.internal/controlplane/internal/app"
 	"modelgate.internal/controlplane/internal/mail"
 	"modelgate.internal/controlplane/internal/plan"
+	"modelgate.internal/controlplane/internal/playground"
 	"modelgate.internal/controlplane/internal/secret"
 )
 
@@ -186,12 +187,16 @@ func TestAnExportHoldsEverythingButSecrets(t *testing.T) {
 	s := open(t)
 	d, values := furnished(t, s)
 	furnished(t, s)
+	camera := playground.Camera{SessionID: "lobby", CameraID: "a", Homography: []float64{1, 2, 3, 4, 5, 6, 7, 8, 1.5}, Inliers: 4, TotalPoints: 5, CalibratedAt: micros()}
+	if err := s.KeepCamera(t.Context(), d.ID, camera); err != nil {
+		t.Fatal(err)
+	}
 	doc, err := s.Export(t.Context(), d.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if doc.Developer.ID != d.ID || doc.Developer.Email != d.Email || len(doc.Apps) != 2 || len(doc.Keys) != 5 || len(doc.Reads) != 4 || len(doc.Sessions) != 1 || len(doc.Usage) != 4 ||
-		!doc.SecondFactor.Set || !doc.Complete || doc.Usage[0].Calls != 5 {
+		len(doc.Cameras) != 1 || doc.Cameras[0].CameraID != "a" || doc.Cameras[0].Homography[8] != 1.5 || !doc.SecondFactor.Set || !doc.Complete || doc.Usage[0].Calls != 5 {
 		t.Errorf("exported %+v", doc)
 	}
 	text, err := json.Marshal(doc)

@@ -2766,6 +2766,20 @@ export interface components {
             darwin_tokens: components["schemas"]["DarwinToken"][];
             key_reads: components["schemas"]["KeyRead"][];
             usage: components["schemas"]["ExportedUsage"][];
+            cameras: components["schemas"]["ExportedCamera"][];
+        };
+        /** @description A camera that was calibrated in the playground. */
+        ExportedCamera: {
+            session_id: string;
+            camera_id: string;
+            /** @description From the image in pixels to the floor in metres, three rows. */
+            homography: number[];
+            /** Format: int64 */
+            inliers: number;
+            /** Format: int64 */
+            total_points: number;
+            /** Format: date-time */
+            calibrated_at: string;
         };
         /** @description A record of a key that was shown again. */
         KeyRead: {
@@ -6757,6 +6771,26 @@ export interface operations {
                      *         {
                      *           "key_id": "key_5d8s1z0x",
                      *           "at": "2026-01-06T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "cameras": [
+                     *         {
+                     *           "session_id": "lobby",
+                     *           "camera_id": "cam-1",
+                     *           "homography": [
+                     *             0.01,
+                     *             0,
+                     *             -2,
+                     *             0,
+                     *             0.01,
+                     *             -1.5,
+                     *             0,
+                     *             0,
+                     *             1
+                     *           ],
+                     *           "inliers": 6,
+                     *           "total_points": 7,
+                     *           "calibrated_at": "2026-01-05T09:30:00Z"
                      *         }
                      *       ],
                      *       "usage": [
