@@ -241,9 +241,6 @@ func grown(before, after map[string]int) map[string]int {
 func TestACollisionAtAnyStatementChangesNothingButTheTime(t *testing.T) {
 	s := open(t)
 	s.RunTwice(nil) // would use up the collisions
-	if s.cockroach {
-		t.Skip("restarts of CockroachDB are made by its own library")
-	}
 	a := apps(t, s)
 	all := operations(s, a)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -191,9 +191,6 @@ func TestCommitsThatGoWrongOnTheWire(t *testing.T) {
 	dbURL := testkit.Database(t)
 	direct := openAt(t, dbURL)
 	direct.RunTwice(nil)
-	if direct.cockroach {
-		t.Skip("restarts of CockroachDB are made by its own library")
-	}
 	p, through := newProxy(t, dbURL)
 	s, err := Open(t.Context(), through, slog.New(slog.DiscardHandler))
 	if err != nil {

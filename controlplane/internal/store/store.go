@@ -146,11 +146,11 @@ func away(err error) error {
 	if _, ok := errors.AsType[*AmbiguousCommitError](err); ok {
 		return errAway().Because(err)
 	}
-	if _, ok := errors.AsType[*collisionError](err); ok {
+	if collided(err) {
 		return apierr.New(apierr.Unavailable, "Too many changes at once. Try again in a moment.").After(RetryAfter).Because(err)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if e.Severity == "FATAL" || e.Severity == "PANIC" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") {
+		if serverAway(e) {
 			return errAway().Because(err)
 		}
 		return notText(e, err)
@@ -161,6 +161,24 @@ func away(err error) error {
 		return errAway().Because(err)
 	}
 	return err
+}
+
+// serverAway reports whether the server itself says that it cannot serve now, or gave a statement up.
+func serverAway(e *pgconn.PgError) bool {
+	if e.Severity == "FATAL" || e.Severity == "PANIC" || e.Code == codeCanceled || e.Code == codeCompletionUnknown {
+		return true
+	}
+	for _, class := range []string{
+		"08",  // the connection
+		"53",  // too many connections, no memory
+		"57P", // shutting down or starting
+		"58C", // CockroachDB: a range or a node is unavailable
+	} {
+		if strings.HasPrefix(e.Code, class) {
+			return true
+		}
+	}
+	return false
 }
 
 // notText makes a 422 of text that no database of ours can keep: the character U+0000.

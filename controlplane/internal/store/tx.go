@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cockroachdb/cockroach-go/v2/crdb"
-	"github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -45,11 +43,7 @@ func (s *Store) Tx(ctx context.Context, name string, fn func(tx pgx.Tx) error) e
 			return fmt.Errorf("%s: %w", name, away(err))
 		}
 	}
-	run := s.restart
-	if s.cockroach {
-		run = s.executeTx
-	}
-	if err := run(ctx, fn); err != nil {
+	if err := s.restart(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", name, away(err))
 	}
 	return nil
@@ -73,16 +67,8 @@ func (s *Store) discard(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return err
 }
 
-// executeTx is for CockroachDB, which restarts within the transaction.
-func (s *Store) executeTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	err := crdbpgx.ExecuteTx(ctx, s.pool, serializable, fn)
-	if ambiguous, ok := errors.AsType[*crdb.AmbiguousCommitError](err); ok {
-		return &AmbiguousCommitError{ambiguous}
-	}
-	return err
-}
-
-// restart is for PostgreSQL, where a restart needs a new transaction: it keeps its snapshot within one.
+// restart runs fn until it does not collide. Each run is a new transaction with a pause before it: a restart to a savepoint, which
+// CockroachDB offers, would be cheaper there, but PostgreSQL keeps the old snapshot within a transaction, and would collide for ever.
 func (s *Store) restart(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	backoff := TxBackoffMin
 	for attempt := 1; ; attempt++ {
@@ -138,10 +124,12 @@ func (s *Store) attempt(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return &AmbiguousCommitError{err}
 }
 
-// refused reports whether the server itself said that a commit did not happen.
+// refused reports whether the server said that a commit did not happen. Only a rollback (class 40) and a violated constraint
+// (class 23) say so: a commit that was cancelled or lost its range may have happened.
 func refused(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Severity == "ERROR" && e.Code != codeCompletionUnknown
+	return ok && e.Severity == "ERROR" && e.Code != codeCompletionUnknown &&
+		(strings.HasPrefix(e.Code, "40") || strings.HasPrefix(e.Code, "23"))
 }
 
 // SQLSTATEs that are told apart.
@@ -155,6 +143,7 @@ const (
 	codeUntranslatable    = "22P05"
 	codeNoTable           = "42P01"
 	codeNotSupported      = "0A000"
+	codeCanceled          = "57014"
 )
 
 // collided reports whether err is gone if the transaction runs again.

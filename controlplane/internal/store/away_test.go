@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"modelgate.internal/shared/apierr"
+)
+
+// TestWhatTheServerSays holds what clients are told of a server's error: that they may come back, or that we have failed.
+func TestWhatTheServerSays(t *testing.T) {
+	for code, want := range map[string]apierr.Kind{
+		codeSerialization:     apierr.Unavailable, // a read that kept colliding
+		codeDeadlock:          apierr.Unavailable,
+		codeCompletionUnknown: apierr.Unavailable, // may have happened
+		"08006":               apierr.Unavailable,
+		"53100":               apierr.Unavailable, // the disk is full
+		"53200":               apierr.Unavailable, // no memory
+		"53300":               apierr.Unavailable, // no connection is left
+		"57014":               apierr.Unavailable, // given up by the bound of a statement
+		"57P01":               apierr.Unavailable,
+		"58C00":               apierr.Unavailable, // CockroachDB has lost a range
+		"58C01":               apierr.Unavailable,
+		"22012":               apierr.Internal, // division by zero
+		"42601":               apierr.Internal, // a mistake in a statement
+		"58030":               apierr.Internal, // the server cannot read its disk
+		"XX000":               apierr.Internal,
+	} {
+		err := apierr.From(away(fmt.Errorf("read: %w", &pgconn.PgError{Severity: "ERROR", Code: code})))
+		if err.Kind != want || (want == apierr.Unavailable) != (err.RetryAfter > 0) {
+			t.Errorf("%s: %v, try again after %s; want %v", code, err.Kind, err.RetryAfter, want)
+		}
+	}
+}
+
+// failing returns a transaction whose first runs fail with an error of the server, and the number of its runs.
+func failing(code, message string, times int) (fn func(pgx.Tx) error, runs *int) {
+	runs = new(int)
+	return func(pgx.Tx) error {
+		if *runs++; *runs <= times {
+			return &pgconn.PgError{Severity: "ERROR", Code: code, Message: message}
+		}
+		return nil
+	}, runs
+}
+
+func TestATransactionThatKeepsCollidingIsGivenUp(t *testing.T) {
+	s := open(t)
+	s.RunTwice(nil)
+	fn, runs := failing(codeSerialization, "injected", math.MaxInt)
+	err := s.Tx(t.Context(), "test", fn)
+	if e := apierr.From(err); e == nil || e.Kind != apierr.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("got %v", err)
+	}
+	if *runs != TxAttemptsMax {
+		t.Errorf("%d runs, want %d", *runs, TxAttemptsMax)
+	}
+}
+
+func TestATransactionIsRestartedAfterAMigration(t *testing.T) {
+	s := open(t)
+	s.RunTwice(nil)
+	fn, runs := failing(codeNotSupported, "cached plan must not change result type", 1)
+	if err := s.Tx(t.Context(), "test", fn); err != nil || *runs != 2 {
+		t.Errorf("%d runs: %v", *runs, err)
+	}
+}
+
+// TestAStatementWhoseEndIsUnknown is not repeated: it may have happened.
+func TestAStatementWhoseEndIsUnknown(t *testing.T) {
+	s := open(t)
+	s.RunTwice(nil)
+	fn, runs := failing(codeCompletionUnknown, "result is ambiguous", 1)
+	if err := s.Tx(t.Context(), "test", fn); apierr.From(err).Kind != apierr.Unavailable || *runs != 1 {
+		t.Errorf("%d runs: %v", *runs, err)
+	}
+}
+
+// endTx is a transaction whose commit fails with an error of the server.
+type endTx struct {
+	pgx.Tx
+	code string
+}
+
+func (e endTx) Commit(ctx context.Context) error {
+	_ = e.Rollback(ctx)
+	return &pgconn.PgError{Severity: "ERROR", Code: e.code}
+}
+
+// TestACommitIsRefusedOnlyByAnErrorThatSaysSo: of every other error of a commit the outcome is unknown.
+func TestACommitIsRefusedOnlyByAnErrorThatSaysSo(t *testing.T) {
+	s := open(t)
+	s.RunTwice(nil)
+	for code, unknown := range map[string]bool{"23503": false, "40002": false, codeCompletionUnknown: true, "57014": true, "58C00": true, "XX000": true} {
+		runs := 0
+		s.faulty = func(tx pgx.Tx) pgx.Tx { return endTx{tx, code} }
+		err := s.Tx(t.Context(), "test", func(pgx.Tx) error { runs++; return nil })
+		if _, ambiguous := errors.AsType[*AmbiguousCommitError](err); err == nil || ambiguous != unknown || runs != 1 {
+			t.Errorf("%s: %d runs: %v", code, runs, err)
+		}
+	}
+}
