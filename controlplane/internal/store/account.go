@@ -16,7 +16,7 @@ import (
 
 // CreateDeveloper implements [account.Store].
 func (s *Store) CreateDeveloper(ctx context.Context, c account.Credentials, links ...account.MailedLink) error {
-	err := s.Tx(ctx, "create developer", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "create developer", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, insertDeveloper, c.ID, c.Name, c.Email, c.PasswordHash, c.Plan, c.PerMinute, c.PerDay,
 			c.VerifiedAt, c.CreatedAt)
 		for i := 0; err == nil && i < len(links); i++ {
@@ -47,7 +47,7 @@ func (s *Store) Developer(ctx context.Context, id string) (account.Developer, er
 
 // SetPasswordHash implements [account.Store].
 func (s *Store) SetPasswordHash(ctx context.Context, id, hash string) error {
-	return s.Tx(ctx, "set password hash", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "set password hash", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, updatePasswordHash, id, hash)
 		return err
 	})
@@ -55,7 +55,7 @@ func (s *Store) SetPasswordHash(ctx context.Context, id, hash string) error {
 
 // SetPassword implements [account.Store].
 func (s *Store) SetPassword(ctx context.Context, id, hash, keep string, letters ...mail.Letter) (ended int64, err error) {
-	err = s.Tx(ctx, "set password", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "set password", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, updatePasswordHash, id, hash); err != nil {
 			return fmt.Errorf("update password: %w", err)
 		}
@@ -84,7 +84,7 @@ func endSessions(ctx context.Context, tx pgx.Tx, developerID, keep string) (pgco
 // ChangeDeveloper implements [account.Store].
 func (s *Store) ChangeDeveloper(ctx context.Context, email string, c account.Change, now time.Time) (account.Developer, error) {
 	var d account.Developer
-	err := s.changing(ctx, "change developer", func(tx pgx.Tx) (err error) {
+	err := s.changing(ctx, "change developer", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if d, err = one[account.Developer](ctx, tx, selectDeveloperByEmail, email); err != nil {
 			return missing(err, account.ErrNoDeveloper, "load developer")
 		}

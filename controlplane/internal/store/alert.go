@@ -55,7 +55,7 @@ func alertSettings(ctx context.Context, q querier, accountID string) (alert.Sett
 
 // SetAlerts implements [alert.Store].
 func (s *Store) SetAlerts(ctx context.Context, a alert.Settings) error {
-	return s.Tx(ctx, "set alerts", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "set alerts", func(ctx context.Context, tx pgx.Tx) error {
 		before, err := alertSettings(ctx, tx, a.AccountID)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func alertEntry(a alert.Settings, before, after map[string]any) audit.Entry {
 
 // RotateAlertSecret implements [alert.Store].
 func (s *Store) RotateAlertSecret(ctx context.Context, accountID string, sealed secret.Sealed) error {
-	return s.Tx(ctx, "rotate alert secret", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "rotate alert secret", func(ctx context.Context, tx pgx.Tx) error {
 		a, err := alertSettings(ctx, tx, accountID)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (s *Store) AlertReaders(ctx context.Context, accountID string) ([]string, e
 func (s *Store) Tell(
 	ctx context.Context, accountID string, day time.Time, threshold int64, letters []mail.Letter, d *alert.Delivery,
 ) (told bool, err error) {
-	err = s.Tx(ctx, "tell of usage", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "tell of usage", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, markAlertTold, accountID, day.UTC(), threshold)
 		if err != nil {
 			return fmt.Errorf("mark an alert: %w", err)
@@ -184,7 +184,7 @@ func queueDelivery(ctx context.Context, tx pgx.Tx, d alert.Delivery) error {
 
 // QueueTest implements [alert.Store].
 func (s *Store) QueueTest(ctx context.Context, d alert.Delivery, since time.Time) error {
-	return s.Tx(ctx, "queue a test of a webhook", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "queue a test of a webhook", func(ctx context.Context, tx pgx.Tx) error {
 		a, err := alertSettings(ctx, tx, d.AccountID)
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (s *Store) AlertDeliveries(ctx context.Context, accountID string, limit int
 // ClaimDeliveries implements [alert.Store].
 func (s *Store) ClaimDeliveries(ctx context.Context, now, until time.Time, limit int) ([]alert.Delivery, error) {
 	var found []alert.Delivery
-	err := s.Tx(ctx, "claim notifications", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "claim notifications", func(ctx context.Context, tx pgx.Tx) (err error) {
 		found, err = rows[alert.Delivery](ctx, tx, claimDeliveries, now, until, limit)
 		return err
 	})

@@ -94,7 +94,7 @@ func (r *recordColumns) add(rev int64, c plane.Change) {
 
 // changing runs a transaction that announces something. Those of one process take turns: all of them need the row of
 // config_rev, and waiting for a turn is cheaper than being restarted by the database.
-func (s *Store) changing(ctx context.Context, name string, fn func(tx pgx.Tx) error) error {
+func (s *Store) changing(ctx context.Context, name string, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():

@@ -19,7 +19,7 @@ import (
 
 // CreateApp implements [app.Store]. Two creations at once read the same count; one of them collides and counts again.
 func (s *Store) CreateApp(ctx context.Context, a app.App) error {
-	return s.Tx(ctx, "create app", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "create app", func(ctx context.Context, tx pgx.Tx) error {
 		if err := allowApp(ctx, tx, a); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) UpdateApp(ctx context.Context, developerID, appID string, u app.
 		a       app.App
 		version plane.Version
 	)
-	err := s.changing(ctx, "update app", func(tx pgx.Tx) (err error) {
+	err := s.changing(ctx, "update app", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if a, err = loadApp(ctx, tx, developerID, appID, org.ChangeApps); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (s *Store) UpdateApp(ctx context.Context, developerID, appID string, u app.
 // DeleteApp implements [app.Store].
 func (s *Store) DeleteApp(ctx context.Context, developerID, appID string) (plane.Version, error) {
 	var version plane.Version
-	err := s.changing(ctx, "delete app", func(tx pgx.Tx) error {
+	err := s.changing(ctx, "delete app", func(ctx context.Context, tx pgx.Tx) error {
 		a, err := loadApp(ctx, tx, developerID, appID, org.ChangeApps)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func (s *Store) record(ctx context.Context, tx pgx.Tx, entries ...audit.Entry) e
 
 // Record appends entries that tell of something outside of the database.
 func (s *Store) Record(ctx context.Context, entries ...audit.Entry) error {
-	return s.Tx(ctx, "record", func(tx pgx.Tx) error { return s.record(ctx, tx, entries...) })
+	return s.Tx(ctx, "record", func(ctx context.Context, tx pgx.Tx) error { return s.record(ctx, tx, entries...) })
 }
 
 type headRow struct {

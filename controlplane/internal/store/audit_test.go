@@ -53,7 +53,7 @@ func TestEveryAlterationOfTheAuditLogIsFound(t *testing.T) {
 		"all":          {`DELETE FROM audit_records WHERE chain = $1`, 1},
 		"end replaced": {`UPDATE audit_chains SET hash = '' WHERE chain = $1`, 6},
 	} {
-		err := s.Tx(t.Context(), "spoil", func(tx pgx.Tx) error {
+		err := s.Tx(t.Context(), "spoil", func(ctx context.Context, tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), tt.sql, d.ID); err != nil {
 				return err
 			}

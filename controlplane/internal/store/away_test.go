@@ -40,9 +40,9 @@ func TestWhatTheServerSays(t *testing.T) {
 }
 
 // failing returns a transaction whose first runs fail with an error of the server, and the number of its runs.
-func failing(code, message string, times int) (fn func(pgx.Tx) error, runs *int) {
+func failing(code, message string, times int) (fn func(context.Context, pgx.Tx) error, runs *int) {
 	runs = new(int)
-	return func(pgx.Tx) error {
+	return func(context.Context, pgx.Tx) error {
 		if *runs++; *runs <= times {
 			return &pgconn.PgError{Severity: "ERROR", Code: code, Message: message}
 		}
@@ -100,7 +100,7 @@ func TestACommitIsRefusedOnlyByAnErrorThatSaysSo(t *testing.T) {
 	for code, unknown := range map[string]bool{"23503": false, "40002": false, codeCompletionUnknown: true, "57014": true, "58C00": true, "XX000": true} {
 		runs := 0
 		s.faulty = func(tx pgx.Tx) pgx.Tx { return endTx{tx, code} }
-		err := s.Tx(t.Context(), "test", func(pgx.Tx) error { runs++; return nil })
+		err := s.Tx(t.Context(), "test", func(context.Context, pgx.Tx) error { runs++; return nil })
 		if _, ambiguous := errors.AsType[*AmbiguousCommitError](err); err == nil || ambiguous != unknown || runs != 1 {
 			t.Errorf("%s: %d runs: %v", code, runs, err)
 		}

@@ -20,7 +20,7 @@ import (
 // OpenAccount implements [billing.Store].
 func (s *Store) OpenAccount(ctx context.Context, accountID string, now time.Time) (billing.Account, error) {
 	var a billing.Account
-	err := s.Tx(ctx, "open billing account", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "open billing account", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, insertBillingAccount, accountID, now); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Store) AccountOfCustomer(ctx context.Context, customerID string) (billi
 // SetCustomer implements [billing.Store].
 func (s *Store) SetCustomer(ctx context.Context, accountID, customerID string) (billing.Account, error) {
 	var a billing.Account
-	err := s.Tx(ctx, "set customer", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "set customer", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, updateBillingCustomer, accountID, customerID); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Store) SetCustomer(ctx context.Context, accountID, customerID string) (
 // Apply implements [billing.Store]. The row of the account is held from its revision to the commit.
 func (s *Store) Apply(ctx context.Context, a billing.Account, snapshot billing.Snapshot, now time.Time) (billing.Applied, error) {
 	var done billing.Applied
-	err := s.changing(ctx, "apply billing", func(tx pgx.Tx) error {
+	err := s.changing(ctx, "apply billing", func(ctx context.Context, tx pgx.Tx) error {
 		held, err := one[billing.Account](ctx, tx, lockBillingAccount, a.AccountID)
 		if err != nil {
 			return missing(err, billing.ErrNoAccount, "load billing account")
@@ -229,7 +229,7 @@ func (s *Store) AppStates(ctx context.Context, accountID string) ([]billing.AppS
 // KeepApps implements [billing.Store].
 func (s *Store) KeepApps(ctx context.Context, accountID string, appIDs []string) error {
 	appIDs = slices.Compact(slices.Sorted(slices.Values(appIDs)))
-	return s.Tx(ctx, "keep apps", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "keep apps", func(ctx context.Context, tx pgx.Tx) error {
 		n, err := count(ctx, tx, countAppsNamed, accountID, list(appIDs))
 		if err != nil {
 			return err
@@ -250,7 +250,7 @@ func (s *Store) KeepApps(ctx context.Context, accountID string, appIDs []string)
 
 // AddCheckout implements [billing.Store].
 func (s *Store) AddCheckout(ctx context.Context, a billing.Account, c billing.Checkout) error {
-	return s.Tx(ctx, "add checkout", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "add checkout", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, insertCheckout, c.SessionID, c.AccountID, c.Plan, c.CreatedAt); err != nil {
 			return fmt.Errorf("insert checkout: %w", err)
 		}
@@ -260,7 +260,7 @@ func (s *Store) AddCheckout(ctx context.Context, a billing.Account, c billing.Ch
 
 // RecordVisit implements [billing.Store].
 func (s *Store) RecordVisit(ctx context.Context, a billing.Account) error {
-	return s.Tx(ctx, "record a visit of the billing portal", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "record a visit of the billing portal", func(ctx context.Context, tx pgx.Tx) error {
 		return s.record(ctx, tx, billingEntry(a, nil, map[string]any{"billing_portal": "opened"}))
 	})
 }

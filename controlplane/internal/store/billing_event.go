@@ -13,7 +13,7 @@ import (
 
 // AddEvent implements [billing.Store].
 func (s *Store) AddEvent(ctx context.Context, e billing.Event, now time.Time) (fresh bool, err error) {
-	err = s.Tx(ctx, "add billing event", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "add billing event", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, insertEvent, e.ID, e.Type, e.CustomerID, e.ObjectID, e.CreatedAt, now)
 		fresh = tag.RowsAffected() > 0
 		return err
@@ -24,7 +24,7 @@ func (s *Store) AddEvent(ctx context.Context, e billing.Event, now time.Time) (f
 // ClaimEvents implements [billing.Store].
 func (s *Store) ClaimEvents(ctx context.Context, now, until time.Time, limit int) ([]billing.Event, error) {
 	var found []billing.Event
-	err := s.Tx(ctx, "claim billing events", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "claim billing events", func(ctx context.Context, tx pgx.Tx) (err error) {
 		found, err = rows[billing.Event](ctx, tx, claimEvents, now, until, limit)
 		return err
 	})
@@ -73,7 +73,7 @@ func (s *Store) Events(ctx context.Context, state string) ([]billing.StoredEvent
 
 // ReplayEvents makes notifications wait again: those named, or all dead ones. It returns how many.
 func (s *Store) ReplayEvents(ctx context.Context, ids []string, now time.Time) (n int64, err error) {
-	err = s.Tx(ctx, "replay billing events", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "replay billing events", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, replayEvents, list(ids), now)
 		n = tag.RowsAffected()
 		return err
@@ -86,7 +86,7 @@ func (s *Store) ClaimAccounts(ctx context.Context, now, until time.Time, limit i
 	var found []struct {
 		AccountID string `db:"account_id"`
 	}
-	err := s.Tx(ctx, "claim billing accounts", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "claim billing accounts", func(ctx context.Context, tx pgx.Tx) (err error) {
 		found, err = rows[struct {
 			AccountID string `db:"account_id"`
 		}](ctx, tx, claimBillingAccounts, now, until, limit)
@@ -101,7 +101,7 @@ func (s *Store) ClaimAccounts(ctx context.Context, now, until time.Time, limit i
 
 // ReconcileAll makes every account due for a comparison with the payment processor.
 func (s *Store) ReconcileAll(ctx context.Context, now time.Time) (n int64, err error) {
-	err = s.Tx(ctx, "reconcile all", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "reconcile all", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, dueAllBillingAccounts, now)
 		n = tag.RowsAffected()
 		return err

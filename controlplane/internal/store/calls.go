@@ -92,7 +92,7 @@ func (s *Store) CallsLeftOut(ctx context.Context, appID string, since time.Time)
 
 // PruneCalls implements [ledger.Book].
 func (s *Store) PruneCalls(ctx context.Context, before time.Time) (deleted int64, err error) {
-	err = s.Tx(ctx, "prune calls", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "prune calls", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteOldCalls, before, PruneCallRows)
 		if err != nil {
 			return fmt.Errorf("delete old calls: %w", err)

@@ -17,7 +17,7 @@ var _ playground.Cameras = (*Store)(nil)
 
 // KeepCamera implements [playground.Cameras].
 func (s *Store) KeepCamera(ctx context.Context, developerID string, c playground.Camera) error {
-	return s.changing(ctx, "keep camera", func(tx pgx.Tx) error {
+	return s.changing(ctx, "keep camera", func(ctx context.Context, tx pgx.Tx) error {
 		others, err := count(ctx, tx, countOtherCameras, developerID, c.SessionID, c.CameraID)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s *Store) retireCameras(ctx context.Context, before time.Time) error {
 		return fmt.Errorf("find old calibrations: %w", err)
 	}
 	for _, scene := range old {
-		err := s.changing(ctx, "retire cameras", func(tx pgx.Tx) error {
+		err := s.changing(ctx, "retire cameras", func(ctx context.Context, tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, deleteOldCameras, before, scene.DeveloperID, scene.SessionID); err != nil {
 				return fmt.Errorf("delete old calibrations: %w", err)
 			}

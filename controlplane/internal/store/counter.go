@@ -20,7 +20,7 @@ type countRow struct {
 func (s *Store) Count(ctx context.Context, name string, reserved []string, places int) (int64, error) {
 	row, err := s.raise(ctx, countPublic, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = s.Tx(ctx, "add a public counter", func(tx pgx.Tx) error {
+		err = s.Tx(ctx, "add a public counter", func(ctx context.Context, tx pgx.Tx) error {
 			row, err = one[countRow](ctx, tx, addPublicCounter, name, reserved, places)
 			return err
 		})
@@ -81,7 +81,7 @@ func (s *Store) Counters(ctx context.Context) (counter.State, error) {
 
 // ResetCounters implements [counter.Store].
 func (s *Store) ResetCounters(ctx context.Context, at time.Time) error {
-	return s.Tx(ctx, "reset the public counters", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "reset the public counters", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, resetPublicCounters, at)
 		return err
 	})

@@ -28,7 +28,7 @@ func (s *Store) DeveloperByGoogle(ctx context.Context, subject string, made acco
 
 func (s *Store) developerByGoogle(ctx context.Context, subject string, made account.Developer) (account.Developer, error) {
 	var d account.Developer
-	err := s.Tx(ctx, "developer by google", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "developer by google", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if d, err = one[account.Developer](ctx, tx, selectDeveloperByGoogle, subject); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

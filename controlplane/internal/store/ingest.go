@@ -13,7 +13,7 @@ import (
 
 // ApplyUsage implements [ingest.Store].
 func (s *Store) ApplyUsage(ctx context.Context, nodeID, incarnation string, at time.Time, decide func(next uint64) (*ingest.Delta, error)) (next uint64, err error) {
-	err = s.Tx(ctx, "apply usage", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "apply usage", func(ctx context.Context, tx pgx.Tx) error {
 		var stored int64
 		err := tx.QueryRow(ctx, selectUsageProgress, nodeID, incarnation).Scan(&stored)
 		switch {
@@ -104,7 +104,7 @@ func queueEdges(b *pgx.Batch, nodeID string, edges []ingest.EdgeDay) {
 
 // RejectSegment implements [ingest.Store].
 func (s *Store) RejectSegment(ctx context.Context, nodeID, incarnation string, at time.Time, r ingest.Rejected) error {
-	return s.Tx(ctx, "set segment aside", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "set segment aside", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, upsertUsageRejected, nodeID, incarnation, int64(r.Seq), r.Whole, r.Reason, r.Body, at)
 		return err
 	})

@@ -50,7 +50,7 @@ func ownInvite(ctx context.Context, tx pgx.Tx, by, id string) (org.Invite, error
 
 // CreateInvite implements [org.InviteStore].
 func (s *Store) CreateInvite(ctx context.Context, by string, i org.Invite, letters ...mail.Letter) error {
-	return s.Tx(ctx, "create invite", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "create invite", func(ctx context.Context, tx pgx.Tx) error {
 		m, err := manager(ctx, tx, by)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (s *Store) CreateInvite(ctx context.Context, by string, i org.Invite, lette
 // RenewInvite implements [org.InviteStore].
 func (s *Store) RenewInvite(ctx context.Context, by, id string, expires time.Time, letters ...mail.Letter) (org.Invite, error) {
 	var i org.Invite
-	err := s.Tx(ctx, "renew invite", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "renew invite", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if i, err = ownInvite(ctx, tx, by, id); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Store) RenewInvite(ctx context.Context, by, id string, expires time.Tim
 
 // RevokeInvite implements [org.InviteStore].
 func (s *Store) RevokeInvite(ctx context.Context, by, id string, now time.Time) error {
-	return s.Tx(ctx, "revoke invite", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "revoke invite", func(ctx context.Context, tx pgx.Tx) error {
 		i, err := ownInvite(ctx, tx, by, id)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (s *Store) closeInvite(ctx context.Context, tx pgx.Tx, i org.Invite, status
 // AcceptInvite implements [org.InviteStore].
 func (s *Store) AcceptInvite(ctx context.Context, by, id string, verified bool, now time.Time) (org.Invite, error) {
 	var i org.Invite
-	err := s.Tx(ctx, "accept invite", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "accept invite", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if i, err = loadInvite(ctx, tx, id); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func limitValues(ctx context.Context, tx pgx.Tx, keyID string, now, until time.T
 // RevokeKey implements [app.Store].
 func (s *Store) RevokeKey(ctx context.Context, developerID, appID, keyID string, at time.Time) (app.Key, error) {
 	var k app.Key
-	err := s.changing(ctx, "revoke key", func(tx pgx.Tx) (err error) {
+	err := s.changing(ctx, "revoke key", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if k, err = loadKey(ctx, tx, developerID, appID, keyID); err != nil || k.RevokedAt != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (s *Store) RevokeKey(ctx context.Context, developerID, appID, keyID string,
 func (s *Store) ReadSecret(ctx context.Context, developerID, appID, keyID, readID string, at time.Time) (app.Key, app.Secret, error) {
 	var k app.Key
 	var secret app.Secret
-	err := s.Tx(ctx, "read secret", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "read secret", func(ctx context.Context, tx pgx.Tx) error {
 		var err error
 		if k, err = loadKey(ctx, tx, developerID, appID, keyID); err != nil {
 			return err

@@ -72,7 +72,7 @@ func usageSQL(r ledger.Range) string {
 
 // CloseDay implements [ledger.Book].
 func (s *Store) CloseDay(ctx context.Context, day, now time.Time) (drift int64, err error) {
-	err = s.Tx(ctx, "close a day of usage", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "close a day of usage", func(ctx context.Context, tx pgx.Tx) error {
 		return tx.QueryRow(ctx, closeDay, day.UTC(), now).Scan(&drift)
 	})
 	return drift, err
@@ -98,7 +98,7 @@ func (s *Store) Closed(ctx context.Context) (ledger.Closed, error) {
 
 // PruneUsage implements [ledger.Book].
 func (s *Store) PruneUsage(ctx context.Context, minutes, hours time.Time) (deleted int64, err error) {
-	err = s.Tx(ctx, "prune usage", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "prune usage", func(ctx context.Context, tx pgx.Tx) error {
 		deleted = 0
 		for sql, before := range map[string]time.Time{deleteOldMinutes: minutes, deleteOldHours: hours, deleteOldAppHours: hours} {
 			tag, err := tx.Exec(ctx, sql, before, PruneBuckets)

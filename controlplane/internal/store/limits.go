@@ -4,13 +4,15 @@ import "time"
 
 // Bounds of the way to the database.
 const (
-	ConnectTimeout = 2 * time.Second      // to open a connection
-	QueryTimeout   = 5 * time.Second      // for a statement outside of a transaction
-	TxTimeout      = 10 * time.Second     // for a transaction with its restarts
-	TxAttemptsMax  = 25                   // runs of one transaction that keeps colliding with others
-	TxBackoffMin   = 2 * time.Millisecond // pause before the second run; doubles
-	TxBackoffMax   = 200 * time.Millisecond
-	RetryAfter     = 2 * time.Second // what callers are told while the database is away
+	ConnectTimeout   = 2 * time.Second      // to open a connection
+	QueryTimeout     = 5 * time.Second      // for a statement outside of a transaction
+	TxTimeout        = 10 * time.Second     // for a transaction with its restarts
+	StatementTimeout = TxTimeout            // for a statement, by the server's own clock; migrations have no bound
+	IdleInTxTimeout  = TxTimeout            // for a pause within a transaction, by the server's own clock
+	TxAttemptsMax    = 25                   // runs of one transaction that keeps colliding with others
+	TxBackoffMin     = 2 * time.Millisecond // pause before the second run; doubles
+	TxBackoffMax     = 200 * time.Millisecond
+	RetryAfter       = 2 * time.Second // what callers are told while the database is away
 
 	SketchBytes   = 1536 // of a rollup's two sketches; longer ones are compacted. A row stays below what is stored out of line
 	PruneBuckets  = 60   // minutes and hours of usage that one transaction deletes

@@ -15,7 +15,7 @@ import (
 
 // SendLink implements [account.LinkStore].
 func (s *Store) SendLink(ctx context.Context, email string, m account.MailedLink) error {
-	return s.Tx(ctx, "send link", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "send link", func(ctx context.Context, tx pgx.Tx) error {
 		d, err := one[account.Developer](ctx, tx, selectDeveloperByEmail, email)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("load developer: %w", err)
@@ -54,7 +54,7 @@ func (s *Store) LinkOwner(ctx context.Context, hash []byte, kind string, now tim
 
 // VerifyEmail implements [account.LinkStore].
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, now time.Time) error {
-	return s.Tx(ctx, "verify e-mail", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "verify e-mail", func(ctx context.Context, tx pgx.Tx) error {
 		id, err := takeLink(ctx, tx, hash, account.LinkVerify, now)
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, now time.Time) err
 
 // ResetPassword implements [account.LinkStore].
 func (s *Store) ResetPassword(ctx context.Context, hash []byte, passwordHash string, now time.Time, letters ...mail.Letter) error {
-	return s.Tx(ctx, "reset password", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "reset password", func(ctx context.Context, tx pgx.Tx) error {
 		id, err := takeLink(ctx, tx, hash, account.LinkReset, now)
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func queueMail(ctx context.Context, tx pgx.Tx, letters ...mail.Letter) error {
 
 // QueueMail puts a letter into the outbox that has no transaction to belong to.
 func (s *Store) QueueMail(ctx context.Context, l mail.Letter) error {
-	return s.Tx(ctx, "queue mail", func(tx pgx.Tx) error { return queueMail(ctx, tx, l) })
+	return s.Tx(ctx, "queue mail", func(ctx context.Context, tx pgx.Tx) error { return queueMail(ctx, tx, l) })
 }
 
 // letterRow is a letter as it is stored.
@@ -45,7 +45,7 @@ type letterRow struct {
 // ClaimMail implements [mail.Store].
 func (s *Store) ClaimMail(ctx context.Context, now, until time.Time, limit int) ([]mail.Letter, error) {
 	var found []letterRow
-	err := s.Tx(ctx, "claim mail", func(tx pgx.Tx) (err error) {
+	err := s.Tx(ctx, "claim mail", func(ctx context.Context, tx pgx.Tx) (err error) {
 		found, err = rows[letterRow](ctx, tx, claimMail, now, until, limit)
 		return err
 	})
@@ -97,7 +97,7 @@ func (s *Store) DeadMail(ctx context.Context) ([]mail.Dead, error) {
 
 // exec is a transaction of one statement.
 func (s *Store) exec(ctx context.Context, name, sql string, args ...any) error {
-	return s.Tx(ctx, name, func(tx pgx.Tx) error {
+	return s.Tx(ctx, name, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sql, args...)
 		return err
 	})

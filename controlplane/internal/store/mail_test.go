@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestADeadLetterKeepsNoText(t *testing.T) {
 func TestNoMailForWhatDidNotHappen(t *testing.T) {
 	s := open(t)
 	failed := errors.New("changed my mind")
-	err := s.Tx(t.Context(), "try", func(tx pgx.Tx) error {
+	err := s.Tx(t.Context(), "try", func(ctx context.Context, tx pgx.Tx) error {
 		if err := queueMail(t.Context(), tx, letter(micros())); err != nil {
 			return err
 		}

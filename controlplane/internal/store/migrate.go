@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -27,7 +29,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare the migration lock: %w", err)
 	}
-	return s.provide(func(p *goose.Provider) error {
+	return s.provide(stdlib.OpenDB(*s.unbounded()), func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
 		for _, r := range results {
 			s.log.Info("migration applied", slog.String("file", r.Source.Path), slog.Duration("took", r.Duration))
@@ -41,7 +43,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // Pending reports whether the database lacks migrations. It reads the list of those applied once, so it is fit for every start.
 func (s *Store) Pending(ctx context.Context) (pending bool, err error) {
-	err = s.provide(func(p *goose.Provider) error {
+	err = s.provide(stdlib.OpenDBFromPool(s.pool), func(p *goose.Provider) error {
 		if pending, err = p.HasPending(ctx); err != nil {
 			return fmt.Errorf("read which migrations are applied: %w", away(err))
 		}
@@ -50,13 +52,20 @@ func (s *Store) Pending(ctx context.Context) (pending bool, err error) {
 	return pending, err
 }
 
-func (s *Store) provide(use func(p *goose.Provider) error, options ...goose.ProviderOption) (err error) {
+// unbounded is for the connections of migrations: to build an index takes the time it takes.
+func (s *Store) unbounded() *pgx.ConnConfig {
+	cfg := s.pool.Config().ConnConfig.Copy()
+	cfg.RuntimeParams[statementBound], cfg.RuntimeParams[idleBound] = "0", "0"
+	return cfg
+}
+
+// provide closes db when use is done.
+func (s *Store) provide(db *sql.DB, use func(p *goose.Provider) error, options ...goose.ProviderOption) (err error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	db := stdlib.OpenDBFromPool(s.pool)
-	defer func() { err = errors.Join(err, db.Close()) }()
 	// Out of order, because the numbers are handed out in ranges.
 	options = append(options, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	p, err := goose.NewProvider(goose.DialectPostgres, db, files, options...)

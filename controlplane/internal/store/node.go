@@ -15,7 +15,7 @@ import (
 
 // JoinNode implements [node.Store].
 func (s *Store) JoinNode(ctx context.Context, n node.Node, secret node.Digest, liveSince time.Time) (id string, ok bool, err error) {
-	err = s.Tx(ctx, "join node", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "join node", func(ctx context.Context, tx pgx.Tx) error {
 		id, ok = "", false
 		err := tx.QueryRow(ctx, joinNode, n.ID, n.Name, secret[:], n.Build, n.JoinedAt, liveSince).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -41,7 +41,7 @@ func (s *Store) NodeBySecret(ctx context.Context, secret node.Digest) (node.Node
 
 // NodeSeen implements [node.Store].
 func (s *Store) NodeSeen(ctx context.Context, id string, at time.Time) error {
-	return s.Tx(ctx, "mark node seen", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "mark node seen", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, markNodeSeen, id, at)
 		return err
 	})
@@ -64,7 +64,7 @@ func (s *Store) NodeAcked(ctx context.Context, id string, ack plane.Ack, at time
 // ForgetNode implements [node.Store].
 func (s *Store) ForgetNode(ctx context.Context, name string, at time.Time) (bool, error) {
 	var found bool
-	err := s.Tx(ctx, "forget node", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "forget node", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, forgetNode, name, at)
 		found = tag.RowsAffected() > 0
 		return err

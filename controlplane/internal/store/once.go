@@ -19,7 +19,7 @@ import (
 func (s *Store) making(ctx context.Context, name, developerID string, once *app.Once, now time.Time, fn func(tx pgx.Tx) (app.Made, error)) (app.Made, error) {
 	var made app.Made
 	run := func() error {
-		return s.changing(ctx, name, func(tx pgx.Tx) (err error) {
+		return s.changing(ctx, name, func(ctx context.Context, tx pgx.Tx) (err error) {
 			if once == nil {
 				made, err = fn(tx)
 				return err
@@ -120,7 +120,7 @@ func (s *Store) retireValues(ctx context.Context) error {
 		return fmt.Errorf("find ended values: %w", err)
 	}
 	for _, k := range found {
-		err := s.changing(ctx, "retire values", func(tx pgx.Tx) error {
+		err := s.changing(ctx, "retire values", func(ctx context.Context, tx pgx.Tx) error {
 			hashes, err := rows[hashRow](ctx, tx, retireSecrets, k.KeyID, s.Now(), []byte{})
 			if err != nil {
 				return fmt.Errorf("retire secrets: %w", err)

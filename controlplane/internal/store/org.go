@@ -15,7 +15,7 @@ import (
 
 // CreateOrg implements [org.Store].
 func (s *Store) CreateOrg(ctx context.Context, by string, o org.Org) (org.Org, error) {
-	err := s.Tx(ctx, "create organization", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "create organization", func(ctx context.Context, tx pgx.Tx) error {
 		d, err := one[account.Developer](ctx, tx, selectDeveloper, by)
 		if err != nil {
 			return missing(err, account.ErrNoSession, "load developer")
@@ -97,7 +97,7 @@ func (s *Store) Members(ctx context.Context, orgID string) ([]org.Member, error)
 
 // RenameOrg implements [org.Store].
 func (s *Store) RenameOrg(ctx context.Context, by, name string) error {
-	return s.Tx(ctx, "rename organization", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "rename organization", func(ctx context.Context, tx pgx.Tx) error {
 		m, err := manager(ctx, tx, by)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s *Store) RenameOrg(ctx context.Context, by, name string) error {
 // ChangeOrg implements [org.Store].
 func (s *Store) ChangeOrg(ctx context.Context, id string, c org.Change) (org.Org, error) {
 	var o org.Org
-	err := s.changing(ctx, "change organization", func(tx pgx.Tx) (err error) {
+	err := s.changing(ctx, "change organization", func(ctx context.Context, tx pgx.Tx) (err error) {
 		if o, err = one[org.Org](ctx, tx, selectOrg, id); err != nil {
 			return missing(err, org.ErrUnknown, "load organization")
 		}
@@ -149,7 +149,7 @@ func (s *Store) SearchDevelopers(ctx context.Context, by, part string, limit int
 // AddMember implements [org.Store].
 func (s *Store) AddMember(ctx context.Context, by, developerID, role string, now time.Time) (org.Member, error) {
 	var added org.Member
-	err := s.Tx(ctx, "add member", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "add member", func(ctx context.Context, tx pgx.Tx) error {
 		m, err := manager(ctx, tx, by)
 		if err != nil {
 			return err
@@ -192,7 +192,7 @@ func allowRole(m org.Membership, role string) error {
 
 // RemoveMember implements [org.Store].
 func (s *Store) RemoveMember(ctx context.Context, by, developerID string) error {
-	return s.changing(ctx, "remove member", func(tx pgx.Tx) error {
+	return s.changing(ctx, "remove member", func(ctx context.Context, tx pgx.Tx) error {
 		m, err := membership(ctx, tx, by)
 		if err != nil {
 			return err
@@ -264,7 +264,7 @@ func (s *Store) inherit(ctx context.Context, tx pgx.Tx, orgID, developerID strin
 // ChangeRole implements [org.Store].
 func (s *Store) ChangeRole(ctx context.Context, by, developerID, role string) (org.Member, error) {
 	var changed org.Member
-	err := s.Tx(ctx, "change role", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "change role", func(ctx context.Context, tx pgx.Tx) error {
 		m, err := manager(ctx, tx, by)
 		if err != nil {
 			return err

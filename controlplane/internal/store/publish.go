@@ -100,7 +100,7 @@ func (s *Store) OldestChange(ctx context.Context) (plane.Version, bool, error) {
 
 // Announce implements [publish.Log].
 func (s *Store) Announce(ctx context.Context, kinds []string, decide func(have []plane.Change) ([]plane.Change, error)) (version plane.Version, err error) {
-	err = s.changing(ctx, "announce", func(tx pgx.Tx) error {
+	err = s.changing(ctx, "announce", func(ctx context.Context, tx pgx.Tx) error {
 		have, err := rows[changeRow](ctx, tx, selectRecordsOfKinds, kinds)
 		if err != nil {
 			return fmt.Errorf("read records: %w", err)
@@ -120,7 +120,7 @@ func (s *Store) Announce(ctx context.Context, kinds []string, decide func(have [
 
 // TrimLog implements [publish.Log].
 func (s *Store) TrimLog(ctx context.Context, before time.Time, keep int64, limit int) (deleted int64, err error) {
-	err = s.Tx(ctx, "trim config log", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "trim config log", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, trimConfigLog, before, keep, limit)
 		deleted = tag.RowsAffected()
 		return err
@@ -130,7 +130,7 @@ func (s *Store) TrimLog(ctx context.Context, before time.Time, keep int64, limit
 
 // Lease implements [publish.Log].
 func (s *Store) Lease(ctx context.Context, name, holder string, now, until time.Time) (mine bool, err error) {
-	err = s.Tx(ctx, "take lease", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "take lease", func(ctx context.Context, tx pgx.Tx) error {
 		var got string
 		err := tx.QueryRow(ctx, takeLease, name, holder, until, now).Scan(&got)
 		mine = err == nil

@@ -20,7 +20,7 @@ import (
 // ScheduleDeletion implements [account.DeletionStore].
 func (s *Store) ScheduleDeletion(ctx context.Context, developerID string, d account.Deletion, letters ...mail.Letter) (account.Deletion, error) {
 	scheduled := d
-	err := s.Tx(ctx, "schedule deletion", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "schedule deletion", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := membership(ctx, tx, developerID); !errors.Is(err, org.ErrNoOrg) {
 			return errors.Join(err, account.ErrInOrg)
 		}
@@ -73,7 +73,7 @@ func deletion(ctx context.Context, q querier, developerID string) (*account.Dele
 
 // CancelDeletion implements [account.DeletionStore].
 func (s *Store) CancelDeletion(ctx context.Context, developerID string, now time.Time) error {
-	return s.Tx(ctx, "cancel deletion", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "cancel deletion", func(ctx context.Context, tx pgx.Tx) error {
 		before, err := deletion(ctx, tx, developerID)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ type removedRow struct {
 // RemoveAccount implements [account.RemovalStore]. It goes app by app, so that no transaction grows with the account. What
 // else belongs to it goes with the rows of the app and the developer (ON DELETE CASCADE); usage refers to nothing.
 func (s *Store) RemoveAccount(ctx context.Context, developerID string, now time.Time) (done bool, err error) {
-	err = s.changing(ctx, "remove account", func(tx pgx.Tx) error {
+	err = s.changing(ctx, "remove account", func(ctx context.Context, tx pgx.Tx) error {
 		done = false
 		d, err := one[removedRow](ctx, tx, selectDeveloperToRemove, developerID, now)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -38,7 +38,7 @@ func (r *replayRow) entry() replay.Entry {
 
 // ClaimReplay implements [replay.Store].
 func (s *Store) ClaimReplay(ctx context.Context, c *plane.ReplayClaim, now, until, since time.Time) (e replay.Entry, err error) {
-	err = s.Tx(ctx, "claim a call", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "claim a call", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, claimReplay, c.Scope, c.Key, c.Request, c.KeyID, c.ClaimID, until, now, []byte{}, since); err != nil {
 			return fmt.Errorf("store a claim: %w", err)
 		}
@@ -107,7 +107,7 @@ func (s *Store) FreeReplay(ctx context.Context, claimID string) (bool, error) {
 
 // changeReplay runs a statement about one claim and reports whether it was there.
 func (s *Store) changeReplay(ctx context.Context, name, sql string, args ...any) (found bool, err error) {
-	err = s.Tx(ctx, name, func(tx pgx.Tx) error {
+	err = s.Tx(ctx, name, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sql, args...)
 		if err != nil {
 			return err

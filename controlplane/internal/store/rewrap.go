@@ -90,7 +90,7 @@ func (s *Store) Move(ctx context.Context, kind rewrap.Kind, moved []rewrap.Moved
 		return 0, nil
 	}
 	sql := map[rewrap.Kind]string{rewrap.Keys: moveKey, rewrap.SecondFactors: moveFactor, rewrap.Mails: moveMail, rewrap.Replays: moveReplay, rewrap.Webhooks: moveWebhook}[kind]
-	err = s.Tx(ctx, "move sealed values", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "move sealed values", func(ctx context.Context, tx pgx.Tx) error {
 		n = 0
 		var b pgx.Batch
 		for _, m := range moved {

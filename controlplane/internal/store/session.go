@@ -14,7 +14,7 @@ import (
 
 // CreateSession implements [account.Store].
 func (s *Store) CreateSession(ctx context.Context, session account.Session, refresh []byte, keep int) error {
-	return s.Tx(ctx, "create session", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "create session", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, insertSession, session.ID, session.DeveloperID, session.Address, session.UserAgent, session.CreatedAt,
 			session.ExpiresAt)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) Sessions(ctx context.Context, developerID string, now time.Time,
 
 // EndSession implements [account.Store].
 func (s *Store) EndSession(ctx context.Context, developerID, id string) error {
-	return s.Tx(ctx, "end session", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "end session", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteSession, id, developerID)
 		if err == nil && tag.RowsAffected() == 0 {
 			return account.ErrSessionGone
@@ -64,7 +64,7 @@ func (s *Store) EndSession(ctx context.Context, developerID, id string) error {
 
 // EndOtherSessions implements [account.Store].
 func (s *Store) EndOtherSessions(ctx context.Context, developerID, keep string) (ended int64, err error) {
-	err = s.Tx(ctx, "end other sessions", func(tx pgx.Tx) error {
+	err = s.Tx(ctx, "end other sessions", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, deleteOtherSessions, developerID, keep)
 		if err != nil {
 			return fmt.Errorf("delete sessions: %w", err)
@@ -87,7 +87,7 @@ func (s *Store) RenewSession(ctx context.Context, old, fresh []byte, now time.Ti
 		session account.Session
 		outcome error // of a transaction that is committed all the same
 	)
-	err := s.Tx(ctx, "renew session", func(tx pgx.Tx) error {
+	err := s.Tx(ctx, "renew session", func(ctx context.Context, tx pgx.Tx) error {
 		outcome = nil
 		r, err := one[refreshRow](ctx, tx, selectRefresh, old)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type Store struct {
 	pool      *pgxpool.Pool
 	log       *slog.Logger
 	cockroach bool
+	txTimeout time.Duration       // TxTimeout, less in tests
 	twice     func() bool         // nil outside of tests
 	faulty    func(pgx.Tx) pgx.Tx // nil outside of tests
 	turn      chan struct{}
@@ -46,12 +48,17 @@ func OpenTraced(ctx context.Context, url string, log *slog.Logger, tracer pgx.Qu
 	}
 	cfg.ConnConfig.ConnectTimeout = ConnectTimeout
 	cfg.ConnConfig.RuntimeParams["application_name"] = "modelgate-controlplane"
+	for name, bound := range map[string]time.Duration{statementBound: StatementTimeout, idleBound: IdleInTxTimeout} {
+		if cfg.ConnConfig.RuntimeParams[name] == "" { // the address may say otherwise
+			cfg.ConnConfig.RuntimeParams[name] = strconv.FormatInt(bound.Milliseconds(), 10)
+		}
+	}
 	cfg.ConnConfig.Tracer = tracer
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	s := &Store{Now: time.Now, pool: pool, log: log, turn: make(chan struct{}, 1)}
+	s := &Store{Now: time.Now, pool: pool, log: log, txTimeout: TxTimeout, turn: make(chan struct{}, 1)}
 	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()
 	var version string
@@ -63,6 +70,13 @@ func OpenTraced(ctx context.Context, url string, log *slog.Logger, tracer pgx.Qu
 	s.cockroach = strings.HasPrefix(version, "CockroachDB")
 	return s, nil
 }
+
+// What the server itself bounds, in milliseconds: a statement goes on there after its caller has gone, and a transaction holds its
+// locks while nobody ends it.
+const (
+	statementBound = "statement_timeout"
+	idleBound      = "idle_in_transaction_session_timeout"
+)
 
 // Close closes all connections after their statements have ended.
 func (s *Store) Close() { s.pool.Close() }

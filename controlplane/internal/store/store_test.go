@@ -156,7 +156,7 @@ func TestAnnounceIsGaplessUnderConcurrency(t *testing.T) {
 		go func() {
 			var err error
 			for i := range each {
-				err = s.changing(context.WithoutCancel(t.Context()), "test", func(tx pgx.Tx) error {
+				err = s.changing(context.WithoutCancel(t.Context()), "test", func(ctx context.Context, tx pgx.Tx) error {
 					_, err := s.announce(t.Context(), tx,
 						plane.Change{Kind: "model", ID: fmt.Sprint(w), Body: json.RawMessage(`{"n":1}`)},
 						plane.Change{Kind: "model", ID: fmt.Sprint(w), Gone: true},
@@ -184,7 +184,7 @@ func TestAnnouncedWithItsTransactionOrNotAtAll(t *testing.T) {
 	s := open(t)
 	before := s.Changed()
 	boom := fmt.Errorf("boom")
-	err := s.changing(t.Context(), "test", func(tx pgx.Tx) error {
+	err := s.changing(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := s.announce(t.Context(), tx, plane.Change{Kind: "model", ID: "a", Body: json.RawMessage(`1`)}); err != nil {
 			return err
 		}

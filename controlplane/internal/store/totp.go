@@ -40,7 +40,7 @@ func (s *Store) TOTP(ctx context.Context, developerID string) (account.TOTP, err
 
 // BeginTOTP implements [account.TOTPStore].
 func (s *Store) BeginTOTP(ctx context.Context, developerID string, sealed secret.Sealed, now time.Time) error {
-	return s.Tx(ctx, "begin second factor", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "begin second factor", func(ctx context.Context, tx pgx.Tx) error {
 		r, err := one[totpRow](ctx, tx, selectTOTP, developerID)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("load second factor: %w", err)
@@ -61,7 +61,7 @@ func (s *Store) BeginTOTP(ctx context.Context, developerID string, sealed secret
 
 // ConfirmTOTP implements [account.TOTPStore].
 func (s *Store) ConfirmTOTP(ctx context.Context, developerID string, step int64, codes [][]byte, now time.Time) error {
-	return s.Tx(ctx, "confirm second factor", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "confirm second factor", func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, confirmTOTP, developerID, now, step)
 		if err != nil {
 			return fmt.Errorf("confirm second factor: %w", err)
@@ -93,7 +93,7 @@ func (s *Store) UseRecoveryCode(ctx context.Context, developerID string, hash []
 
 // used runs a statement that changes at most one row, and reports whether it did.
 func (s *Store) used(ctx context.Context, name, sql string, args ...any) (changed bool, err error) {
-	err = s.Tx(ctx, name, func(tx pgx.Tx) error {
+	err = s.Tx(ctx, name, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sql, args...)
 		changed = tag.RowsAffected() == 1
 		return err
@@ -103,7 +103,7 @@ func (s *Store) used(ctx context.Context, name, sql string, args ...any) (change
 
 // EndTOTP implements [account.TOTPStore].
 func (s *Store) EndTOTP(ctx context.Context, developerID string) error {
-	return s.Tx(ctx, "end second factor", func(tx pgx.Tx) error {
+	return s.Tx(ctx, "end second factor", func(ctx context.Context, tx pgx.Tx) error {
 		_, err1 := tx.Exec(ctx, deleteTOTP, developerID)
 		_, err2 := tx.Exec(ctx, deleteRecoveryCodes, developerID)
 		if err := errors.Join(err1, err2); err != nil {

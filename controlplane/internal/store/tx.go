@@ -31,12 +31,13 @@ var serializable = pgx.TxOptions{IsoLevel: pgx.Serializable}
 var errTwice = errors.New("run twice")
 
 // Tx runs fn in a serializable transaction and commits it. A transaction that collides with another one is run again as a
-// whole, so fn may run any number of times and touches nothing but tx. The name is for error messages.
+// whole, so fn may run any number of times and touches nothing but tx. Its statements take fn's own context, which ends after
+// TxTimeout. The name is for error messages.
 //
 // The error is fn's own, wrapped; an [*AmbiguousCommitError]; or a 503 *apierr.Error when the database is away or the
 // transaction kept colliding.
-func (s *Store) Tx(ctx context.Context, name string, fn func(tx pgx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, TxTimeout)
+func (s *Store) Tx(ctx context.Context, name string, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.txTimeout)
 	defer cancel()
 	if s.twice != nil && s.twice() {
 		if err := s.discard(ctx, fn); err != nil {
@@ -54,9 +55,9 @@ func (s *Store) Tx(ctx context.Context, name string, fn func(tx pgx.Tx) error) e
 func (s *Store) RunTwice(choose func() bool) { s.twice = choose }
 
 // discard runs fn and rolls back. A collision is no news here: the run for good meets it again.
-func (s *Store) discard(ctx context.Context, fn func(tx pgx.Tx) error) error {
+func (s *Store) discard(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	err := pgx.BeginTxFunc(ctx, s.pool, serializable, func(tx pgx.Tx) error {
-		if err := fn(tx); err != nil {
+		if err := fn(ctx, tx); err != nil {
 			return err
 		}
 		return errTwice
@@ -69,7 +70,7 @@ func (s *Store) discard(ctx context.Context, fn func(tx pgx.Tx) error) error {
 
 // restart runs fn until it does not collide. Each run is a new transaction with a pause before it: a restart to a savepoint, which
 // CockroachDB offers, would be cheaper there, but PostgreSQL keeps the old snapshot within a transaction, and would collide for ever.
-func (s *Store) restart(ctx context.Context, fn func(tx pgx.Tx) error) error {
+func (s *Store) restart(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	backoff := TxBackoffMin
 	for attempt := 1; ; attempt++ {
 		err := s.attempt(ctx, fn)
@@ -102,7 +103,7 @@ func (e *collisionError) Error() string {
 
 func (e *collisionError) Unwrap() error { return e.cause }
 
-func (s *Store) attempt(ctx context.Context, fn func(tx pgx.Tx) error) error {
+func (s *Store) attempt(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	tx, err := s.pool.BeginTx(ctx, serializable)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -110,7 +111,7 @@ func (s *Store) attempt(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	if s.faulty != nil {
 		tx = s.faulty(tx)
 	}
-	if err := fn(tx); err != nil {
+	if err := fn(ctx, tx); err != nil {
 		// The rollback must reach the server even if the caller has gone; if it does not, the pool closes the connection.
 		rollback, cancel := context.WithTimeout(context.WithoutCancel(ctx), ConnectTimeout)
 		defer cancel()

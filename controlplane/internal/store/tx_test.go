@@ -29,7 +29,7 @@ func TestCollidingTransactionsAreRestarted(t *testing.T) {
 		go func() {
 			ctx := context.WithoutCancel(t.Context())
 			for range each {
-				err := s.Tx(ctx, "count", func(tx pgx.Tx) error { // reads, thinks, writes: loses updates without isolation
+				err := s.Tx(ctx, "count", func(ctx context.Context, tx pgx.Tx) error { // reads, thinks, writes: loses updates without isolation
 					row, err := one[configRevRow](ctx, tx, selectConfigRev)
 					if err != nil {
 						return err
@@ -59,7 +59,7 @@ func TestRunTwiceRunsTwice(t *testing.T) {
 	s := open(t)
 	s.RunTwice(func() bool { return true })
 	runs := 0
-	err := s.Tx(t.Context(), "test", func(tx pgx.Tx) error {
+	err := s.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
 		runs++
 		_, err := tx.Exec(t.Context(), `UPDATE config_rev SET rev = rev + 1 WHERE id = 1`)
 		return err
@@ -107,10 +107,10 @@ func TestAnAmbiguousCommitIsNotRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	broken := &Store{Now: time.Now, pool: pool, log: slog.New(slog.DiscardHandler), turn: make(chan struct{}, 1)}
+	broken := &Store{Now: time.Now, pool: pool, log: slog.New(slog.DiscardHandler), txTimeout: TxTimeout, turn: make(chan struct{}, 1)}
 	armed.Store(true)
 	runs := 0
-	err = broken.Tx(t.Context(), "test", func(tx pgx.Tx) error {
+	err = broken.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
 		runs++
 		_, err := tx.Exec(t.Context(), `UPDATE config_rev SET rev = rev + 1 WHERE id = 1`)
 		return err
@@ -130,10 +130,10 @@ func TestAnAmbiguousCommitIsNotRetried(t *testing.T) {
 func TestErrorsOfTheClosureComeThrough(t *testing.T) {
 	s := open(t)
 	want := apierr.New(apierr.Conflict, "No.")
-	if err := s.Tx(t.Context(), "test", func(pgx.Tx) error { return want }); !isErr(err, want) {
+	if err := s.Tx(t.Context(), "test", func(context.Context, pgx.Tx) error { return want }); !isErr(err, want) {
 		t.Errorf("got %v", err)
 	}
-	err := s.Tx(t.Context(), "test", func(tx pgx.Tx) error {
+	err := s.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT 1/0`)
 		return err
 	})
@@ -152,7 +152,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	if _, err := s.Cursor(t.Context()); apierr.From(err).Kind != apierr.Unavailable {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Tx(t.Context(), "test", func(pgx.Tx) error { return nil }); apierr.From(err).Kind != apierr.Unavailable {
+	if err := s.Tx(t.Context(), "test", func(context.Context, pgx.Tx) error { return nil }); apierr.From(err).Kind != apierr.Unavailable {
 		t.Errorf("got %v", err)
 	}
 }
