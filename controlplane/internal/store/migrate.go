@@ -66,8 +66,7 @@ func (s *Store) provide(db *sql.DB, use func(p *goose.Provider) error, options .
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	// Out of order, because the numbers are handed out in ranges.
-	options = append(options, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	options = append(options, goose.WithTableName("schema_migrations"), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	p, err := goose.NewProvider(goose.DialectPostgres, db, files, options...)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)

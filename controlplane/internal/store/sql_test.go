@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -100,24 +101,47 @@ func TestOneDialect(t *testing.T) {
 
 var comment = regexp.MustCompile(`--[^\n]*`)
 
-// checkMigration: one statement a file, outside of a transaction, with names for all constraints and a primary key.
+// checkMigration: statements that can be run again, outside of a transaction, with names for all constraints and primary keys.
 func checkMigration(t *testing.T, file, text string) {
 	if !strings.HasPrefix(text, "-- +goose NO TRANSACTION\n-- +goose Up\n") {
 		t.Errorf("%s does not begin with NO TRANSACTION and Up", file)
 	}
 	text = strings.TrimSpace(comment.ReplaceAllString(text, ""))
-	if strings.Count(text, ";") != 1 || !strings.HasSuffix(text, ";") {
-		t.Errorf("%s: want exactly one statement", file)
+	statements, last := strings.Split(text, ";"), ""
+	if last = statements[len(statements)-1]; last != "" {
+		t.Errorf("%s does not end with a statement: %s", file, last)
 	}
-	if !strings.HasPrefix(text, "CREATE TABLE") {
-		return
+	for _, statement := range statements[:len(statements)-1] {
+		statement = strings.TrimSpace(statement)
+		if !repeatable.MatchString(statement) {
+			t.Errorf("%s: a statement that cannot be run again: %s", file, statement)
+		}
+		if !strings.HasPrefix(statement, "CREATE TABLE") {
+			continue
+		}
+		if !regexp.MustCompile(`CONSTRAINT \w+_pk PRIMARY KEY`).MatchString(statement) {
+			t.Errorf("%s: a table without a named primary key: %s", file, statement)
+		}
+		for line := range strings.Lines(statement) {
+			if regexp.MustCompile(`\b(CHECK|UNIQUE|REFERENCES|PRIMARY KEY)\b`).MatchString(line) && !strings.Contains(line, "CONSTRAINT") {
+				t.Errorf("%s: a constraint without a name: %s", file, strings.TrimSpace(line))
+			}
+		}
 	}
-	if !regexp.MustCompile(`CONSTRAINT \w+_pk PRIMARY KEY`).MatchString(text) {
-		t.Errorf("%s: a table without a named primary key", file)
+}
+
+// repeatable is what a migration may consist of: it is not in a transaction, so one that ended in the middle is begun again.
+var repeatable = regexp.MustCompile(`(?s)^(CREATE (TABLE|INDEX|UNIQUE INDEX) IF NOT EXISTS |DROP (TABLE|INDEX) IF EXISTS |` +
+	`ALTER TABLE (IF EXISTS )?\w+ (ADD COLUMN IF NOT EXISTS|DROP COLUMN IF EXISTS) |INSERT INTO .*\sON CONFLICT )`)
+
+func TestMigrationsAreNumberedOneByOne(t *testing.T) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(text) {
-		if regexp.MustCompile(`\b(CHECK|UNIQUE|REFERENCES|PRIMARY KEY)\b`).MatchString(line) && !strings.Contains(line, "CONSTRAINT") {
-			t.Errorf("%s: a constraint without a name: %s", file, strings.TrimSpace(line))
+	for i, file := range files {
+		if want := fmt.Sprintf("migrations/%04d_", i+1); !strings.HasPrefix(file, want) {
+			t.Errorf("%s is at place %d", file, i+1)
 		}
 	}
 }

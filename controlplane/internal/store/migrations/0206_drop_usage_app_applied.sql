@@ -1,3 +1,0 @@
--- +goose NO TRANSACTION
--- +goose Up
-DROP TABLE usage_app_applied;

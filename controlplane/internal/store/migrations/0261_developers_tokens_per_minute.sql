@@ -1,3 +1,0 @@
--- +goose NO TRANSACTION
--- +goose Up
-ALTER TABLE developers ADD COLUMN tokens_per_minute INT8;

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestTheSchemaIsWhatTheMigrationsSay compares the migrated database with testdata/schema-<database>.sql, which is there to be
+// read and so that no migration changes more than it meant to. Write it anew with -update, on either database.
+func TestTheSchemaIsWhatTheMigrationsSay(t *testing.T) {
+	s := open(t)
+	file, got := "testdata/schema-postgresql.sql", schemaOfPostgres(t, s)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	has, had := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for _, line := range has {
+		if !slices.Contains(had, line) {
+			t.Errorf("%s lacks: %s", file, line)
+		}
+	}
+	for _, line := range had {
+		if !slices.Contains(has, line) {
+			t.Errorf("the database lacks: %s", line)
+		}
+	}
+	if !t.Failed() {
+		t.Errorf("%s has the same lines in another order", file)
+	}
+}
+
+// TestAMigrationThatDiedIsRunAgain runs every statement a second time, as after a death before the last one of each file was noted.
+func TestAMigrationThatDiedIsRunAgain(t *testing.T) {
+	s := open(t)
+	before, err := s.Cursor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.pool.Exec(t.Context(), `DELETE FROM schema_migrations WHERE version_id > 0`); err != nil {
+		t.Fatal(err)
+	}
+	if pending, err := s.Pending(t.Context()); err != nil || !pending {
+		t.Fatalf("nothing to do: %v", err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := s.Cursor(t.Context()); err != nil || after != before {
+		t.Errorf("the history was %v and is %v: %v", before, after, err)
+	}
+}
+
+// schemaOfPostgres is all tables in the order of their names.
+func schemaOfPostgres(t *testing.T, s *Store) string {
+	t.Helper()
+	lines := func(sql string, args ...any) []string {
+		r, err := s.pool.Query(t.Context(), sql, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := pgx.CollectRows(r, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var b strings.Builder
+	for _, table := range lines(`SELECT relname::TEXT FROM pg_class WHERE relnamespace = 'public'::REGNAMESPACE AND relkind = 'r'
+		AND relname NOT IN ('schema_migrations', 'goose_lock') ORDER BY relname`) {
+		parts := lines(`
+			SELECT attname || ' ' || format_type(atttypid, atttypmod) || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END ||
+				CASE WHEN attgenerated = 's' THEN ' GENERATED ALWAYS AS (' || pg_get_expr(adbin, adrelid) || ') STORED'
+				ELSE coalesce(' DEFAULT ' || pg_get_expr(adbin, adrelid), '') END
+			FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+			WHERE attrelid = $1::TEXT::REGCLASS AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
+		parts = append(parts, lines(`SELECT 'CONSTRAINT ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+			WHERE conrelid = $1::TEXT::REGCLASS ORDER BY contype = 'p' DESC, conname`, table)...)
+		options := lines(`SELECT ' WITH (' || array_to_string(reloptions, ', ') || ')' FROM pg_class
+			WHERE oid = $1::TEXT::REGCLASS AND reloptions IS NOT NULL`, table)
+		fmt.Fprintf(&b, "CREATE TABLE %s (\n    %s\n)%s;\n", table, strings.Join(parts, ",\n    "), strings.Join(options, ""))
+		for _, index := range lines(`SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+			WHERE indrelid = $1::TEXT::REGCLASS AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid AND contype IN ('p', 'u'))
+			ORDER BY relname`, table) {
+			fmt.Fprintf(&b, "%s;\n", index)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
