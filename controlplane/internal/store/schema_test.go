@@ -65,6 +65,38 @@ func TestAMigrationThatDiedIsRunAgain(t *testing.T) {
 	}
 }
 
+// TestEveryForeignKeyHasAnIndex: whoever deletes the row that it refers to reads the whole table otherwise, and collides with
+// everybody who writes there.
+func TestEveryForeignKeyHasAnIndex(t *testing.T) {
+	s := open(t)
+	type index struct {
+		Table   string `db:"relname"`
+		Columns string `db:"columns"` // their numbers: "3 1"
+	}
+	indexes, err := rows[index](t.Context(), s.pool, `
+		SELECT c.relname::TEXT AS relname, i.indkey::TEXT AS columns FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+		WHERE i.indpred IS NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := rows[struct {
+		index
+		Name string `db:"conname"`
+	}](t.Context(), s.pool, `
+		SELECT c.relname::TEXT AS relname, array_to_string(f.conkey, ' ') AS columns, f.conname::TEXT AS conname
+		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.conrelid WHERE f.contype = 'f'`)
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("%d foreign keys: %v", len(keys), err)
+	}
+	for _, k := range keys {
+		if !slices.ContainsFunc(indexes, func(i index) bool {
+			return i.Table == k.Table && strings.HasPrefix(i.Columns+" ", k.Columns+" ")
+		}) {
+			t.Errorf("%s: no index of %s begins with its columns", k.Name, k.Table)
+		}
+	}
+}
+
 // schemaOfPostgres is all tables in the order of their names.
 func schemaOfPostgres(t *testing.T, s *Store) string {
 	t.Helper()

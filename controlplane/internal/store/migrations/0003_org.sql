@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS organizations (
     CONSTRAINT organizations_pk PRIMARY KEY (id),
     CONSTRAINT organizations_sponsor_fk FOREIGN KEY (sponsor_id) REFERENCES developers (id) ON DELETE SET NULL
 );
+CREATE INDEX IF NOT EXISTS organizations_sponsor_idx ON organizations (sponsor_id);
 
 -- A developer is in one organization at most, hence the primary key.
 CREATE TABLE IF NOT EXISTS org_members (

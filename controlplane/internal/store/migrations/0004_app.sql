@@ -82,6 +82,7 @@ CREATE TABLE IF NOT EXISTS key_reads (
     CONSTRAINT key_reads_key_fk FOREIGN KEY (key_id) REFERENCES api_keys (id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS key_reads_at_idx ON key_reads (at);
+CREATE INDEX IF NOT EXISTS key_reads_key_idx ON key_reads (key_id);
 -- For the export of an account.
 CREATE INDEX IF NOT EXISTS key_reads_developer ON key_reads (developer_id, at);
 

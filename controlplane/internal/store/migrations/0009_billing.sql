@@ -21,6 +21,8 @@ CREATE TABLE IF NOT EXISTS billing_accounts (
     CONSTRAINT billing_accounts_org_fk FOREIGN KEY (org_id) REFERENCES organizations (id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS billing_accounts_check ON billing_accounts (check_at);
+CREATE INDEX IF NOT EXISTS billing_accounts_developer_idx ON billing_accounts (developer_id);
+CREATE INDEX IF NOT EXISTS billing_accounts_org_idx ON billing_accounts (org_id);
 
 -- What the payment processor last said of the subscriptions of an account.
 CREATE TABLE IF NOT EXISTS billing_subscriptions (

@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS usage_alerts (
     CONSTRAINT usage_alerts_developer_fk FOREIGN KEY (developer_id) REFERENCES developers (id) ON DELETE CASCADE,
     CONSTRAINT usage_alerts_org_fk FOREIGN KEY (org_id) REFERENCES organizations (id) ON DELETE CASCADE
 );
+CREATE INDEX IF NOT EXISTS usage_alerts_developer_idx ON usage_alerts (developer_id);
+CREATE INDEX IF NOT EXISTS usage_alerts_org_idx ON usage_alerts (org_id);
 
 -- Notifications for the webhooks of accounts. Who sends one moves next_at, so that nobody else takes it meanwhile.
 CREATE TABLE IF NOT EXISTS usage_alert_deliveries (

@@ -147,6 +147,8 @@ CREATE TABLE billing_accounts (
     CONSTRAINT billing_accounts_org_fk FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE
 );
 CREATE INDEX billing_accounts_check ON public.billing_accounts USING btree (check_at);
+CREATE INDEX billing_accounts_developer_idx ON public.billing_accounts USING btree (developer_id);
+CREATE INDEX billing_accounts_org_idx ON public.billing_accounts USING btree (org_id);
 
 CREATE TABLE billing_checkouts (
     session_id text NOT NULL,
@@ -266,6 +268,7 @@ CREATE TABLE key_reads (
 );
 CREATE INDEX key_reads_at_idx ON public.key_reads USING btree (at);
 CREATE INDEX key_reads_developer ON public.key_reads USING btree (developer_id, at);
+CREATE INDEX key_reads_key_idx ON public.key_reads USING btree (key_id);
 
 CREATE TABLE key_requests (
     developer_id uuid NOT NULL,
@@ -366,6 +369,7 @@ CREATE TABLE organizations (
     CONSTRAINT organizations_pk PRIMARY KEY (id),
     CONSTRAINT organizations_sponsor_fk FOREIGN KEY (sponsor_id) REFERENCES developers(id) ON DELETE SET NULL
 );
+CREATE INDEX organizations_sponsor_idx ON public.organizations USING btree (sponsor_id);
 
 CREATE TABLE playground_cameras (
     developer_id uuid NOT NULL,
@@ -462,6 +466,8 @@ CREATE TABLE usage_alerts (
     CONSTRAINT usage_alerts_of_one CHECK (((account_id = COALESCE(developer_id, org_id)) AND ((developer_id IS NULL) OR (org_id IS NULL)))),
     CONSTRAINT usage_alerts_org_fk FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE
 );
+CREATE INDEX usage_alerts_developer_idx ON public.usage_alerts USING btree (developer_id);
+CREATE INDEX usage_alerts_org_idx ON public.usage_alerts USING btree (org_id);
 
 CREATE TABLE usage_app_hour (
     app_id uuid NOT NULL,
