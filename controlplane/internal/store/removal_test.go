@@ -36,7 +36,7 @@ func furnished(t *testing.T, s *Store) (d account.Developer, values []string) {
 				t.Fatal(err)
 			}
 			values = append(values, k.Value)
-			if _, err := s.pool.Exec(ctx, `INSERT INTO usage_day VALUES ($1, $2, $3, $4, 'Darwin', 'conversation', 200, 'node', 5, 1, 10, 20)`,
+			if _, err := s.pool.Exec(ctx, `INSERT INTO usage_day VALUES ($1, $2, $3, $4, 'Darwin', 'conversation', 200, 'node', 5, 1, 10, 20, '', '', '')`,
 				made.ID, micros().Truncate(24*time.Hour), k.ID, d.ID); err != nil {
 				t.Fatal(err)
 			}

@@ -47,10 +47,10 @@ CREATE TABLE IF NOT EXISTS usage_hour (
     errors     INT8        NOT NULL,
     tokens_in  INT8        NOT NULL,
     tokens_out INT8        NOT NULL,
-    end_reason TEXT        NOT NULL DEFAULT '',
-    ttft       BYTEA       NOT NULL DEFAULT '',
-    took       BYTEA       NOT NULL DEFAULT '',
-    CONSTRAINT usage_hour_ends_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
+    end_reason TEXT        NOT NULL,
+    ttft       BYTEA       NOT NULL,
+    took       BYTEA       NOT NULL,
+    CONSTRAINT usage_hour_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_hour_account_idx ON usage_hour (account_id, bucket);
 CREATE INDEX IF NOT EXISTS usage_hour_bucket_idx ON usage_hour (bucket);
@@ -69,10 +69,10 @@ CREATE TABLE IF NOT EXISTS usage_day (
     errors     INT8        NOT NULL,
     tokens_in  INT8        NOT NULL,
     tokens_out INT8        NOT NULL,
-    end_reason TEXT        NOT NULL DEFAULT '',
-    ttft       BYTEA       NOT NULL DEFAULT '',
-    took       BYTEA       NOT NULL DEFAULT '',
-    CONSTRAINT usage_day_ends_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
+    end_reason TEXT        NOT NULL,
+    ttft       BYTEA       NOT NULL,
+    took       BYTEA       NOT NULL,
+    CONSTRAINT usage_day_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_day_account_idx ON usage_day (account_id, bucket);
 CREATE INDEX IF NOT EXISTS usage_day_bucket_idx ON usage_day (bucket);

@@ -533,10 +533,10 @@ CREATE TABLE usage_day (
     errors bigint NOT NULL,
     tokens_in bigint NOT NULL,
     tokens_out bigint NOT NULL,
-    end_reason text NOT NULL DEFAULT ''::text,
-    ttft bytea NOT NULL DEFAULT '\x'::bytea,
-    took bytea NOT NULL DEFAULT '\x'::bytea,
-    CONSTRAINT usage_day_ends_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
+    end_reason text NOT NULL,
+    ttft bytea NOT NULL,
+    took bytea NOT NULL,
+    CONSTRAINT usage_day_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor=50);
 CREATE INDEX usage_day_account_idx ON public.usage_day USING btree (account_id, bucket);
 CREATE INDEX usage_day_bucket_idx ON public.usage_day USING btree (bucket);
@@ -568,10 +568,10 @@ CREATE TABLE usage_hour (
     errors bigint NOT NULL,
     tokens_in bigint NOT NULL,
     tokens_out bigint NOT NULL,
-    end_reason text NOT NULL DEFAULT ''::text,
-    ttft bytea NOT NULL DEFAULT '\x'::bytea,
-    took bytea NOT NULL DEFAULT '\x'::bytea,
-    CONSTRAINT usage_hour_ends_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
+    end_reason text NOT NULL,
+    ttft bytea NOT NULL,
+    took bytea NOT NULL,
+    CONSTRAINT usage_hour_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor=50);
 CREATE INDEX usage_hour_account_idx ON public.usage_hour USING btree (account_id, bucket);
 CREATE INDEX usage_hour_bucket_idx ON public.usage_hour USING btree (bucket);
