@@ -10,7 +10,7 @@ import (
 // one that knows the database. HTTP stays at the edge.
 func TestImportTable(t *testing.T) {
 	shared := "modelgate.internal/shared/..."
-	database := []string{"github.com/jackc/pgx/...", "github.com/pressly/...", "database/sql"}
+	database := []string{"github.com/jackc/pgx/...", "github.com/cockroachdb/...", "github.com/pressly/...", "database/sql"}
 	edge := []string{"internal/api/...", "internal/server/...", "internal/nodeapi/...", "internal/store/..."}
 	testkit.Imports(t, []testkit.Rule{
 		{Packages: []string{"internal/plan", "internal/secret"}, Ours: []string{shared}, Never: append(append(database, edge...), "net/http", "log/slog")},

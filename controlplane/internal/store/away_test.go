@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -50,42 +51,73 @@ func failing(code, message string, times int) (fn func(context.Context, pgx.Tx) 
 	}, runs
 }
 
+// bothWays runs a test with transactions that are restarted as a whole and with those that are first restarted in place. Only the
+// latter are of interest on a database that can do it.
+func bothWays(t *testing.T, s *Store, test func(t *testing.T)) {
+	t.Helper()
+	s.RunTwice(nil)
+	ways := []bool{true}
+	if !s.cockroach {
+		ways = []bool{false, true}
+	}
+	for _, inPlace := range ways {
+		t.Run(fmt.Sprintf("inPlace=%t", inPlace), func(t *testing.T) {
+			s.inPlace = inPlace
+			test(t)
+		})
+	}
+}
+
 func TestATransactionThatKeepsCollidingIsGivenUp(t *testing.T) {
 	s := open(t)
-	s.RunTwice(nil)
-	fn, runs := failing(codeSerialization, "injected", math.MaxInt)
-	err := s.Tx(t.Context(), "test", fn)
-	if e := apierr.From(err); e == nil || e.Kind != apierr.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("got %v", err)
-	}
-	if *runs != TxAttemptsMax {
-		t.Errorf("%d runs, want %d", *runs, TxAttemptsMax)
-	}
+	bothWays(t, s, func(t *testing.T) {
+		fn, runs := failing(codeSerialization, "injected", math.MaxInt)
+		err := s.Tx(t.Context(), "test", fn)
+		if e := apierr.From(err); e == nil || e.Kind != apierr.Unavailable || e.RetryAfter == 0 {
+			t.Errorf("got %v", err)
+		}
+		want := TxAttemptsMax
+		if s.inPlace {
+			want *= 1 + TxRestartsMax
+		}
+		if *runs != want {
+			t.Errorf("%d runs, want %d", *runs, want)
+		}
+	})
 }
 
 func TestATransactionIsRestartedAfterAMigration(t *testing.T) {
 	s := open(t)
-	s.RunTwice(nil)
-	fn, runs := failing(codeNotSupported, "cached plan must not change result type", 1)
-	if err := s.Tx(t.Context(), "test", fn); err != nil || *runs != 2 {
-		t.Errorf("%d runs: %v", *runs, err)
-	}
+	bothWays(t, s, func(t *testing.T) {
+		fn, runs := failing(codeNotSupported, "cached plan must not change result type", 1)
+		if err := s.Tx(t.Context(), "test", fn); err != nil || *runs != 2 {
+			t.Errorf("%d runs: %v", *runs, err)
+		}
+	})
 }
 
 // TestAStatementWhoseEndIsUnknown is not repeated: it may have happened.
 func TestAStatementWhoseEndIsUnknown(t *testing.T) {
 	s := open(t)
-	s.RunTwice(nil)
-	fn, runs := failing(codeCompletionUnknown, "result is ambiguous", 1)
-	if err := s.Tx(t.Context(), "test", fn); apierr.From(err).Kind != apierr.Unavailable || *runs != 1 {
-		t.Errorf("%d runs: %v", *runs, err)
-	}
+	bothWays(t, s, func(t *testing.T) {
+		fn, runs := failing(codeCompletionUnknown, "result is ambiguous", 1)
+		if err := s.Tx(t.Context(), "test", fn); apierr.From(err).Kind != apierr.Unavailable || *runs != 1 {
+			t.Errorf("%d runs: %v", *runs, err)
+		}
+	})
 }
 
-// endTx is a transaction whose commit fails with an error of the server.
+// endTx is a transaction whose commit fails with an error of the server. In place, the commit is the release of the savepoint.
 type endTx struct {
 	pgx.Tx
 	code string
+}
+
+func (e endTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if isCommit(sql) {
+		return pgconn.CommandTag{}, e.Commit(ctx)
+	}
+	return e.Tx.Exec(ctx, sql, args...)
 }
 
 func (e endTx) Commit(ctx context.Context) error {
@@ -93,16 +125,20 @@ func (e endTx) Commit(ctx context.Context) error {
 	return &pgconn.PgError{Severity: "ERROR", Code: e.code}
 }
 
+// isCommit reports whether a statement of [crdb.ExecuteInTx] commits.
+func isCommit(sql string) bool { return strings.HasPrefix(sql, "RELEASE SAVEPOINT") }
+
 // TestACommitIsRefusedOnlyByAnErrorThatSaysSo: of every other error of a commit the outcome is unknown.
 func TestACommitIsRefusedOnlyByAnErrorThatSaysSo(t *testing.T) {
 	s := open(t)
-	s.RunTwice(nil)
-	for code, unknown := range map[string]bool{"23503": false, "40002": false, codeCompletionUnknown: true, "57014": true, "58C00": true, "XX000": true} {
-		runs := 0
-		s.faulty = func(tx pgx.Tx) pgx.Tx { return endTx{tx, code} }
-		err := s.Tx(t.Context(), "test", func(context.Context, pgx.Tx) error { runs++; return nil })
-		if _, ambiguous := errors.AsType[*AmbiguousCommitError](err); err == nil || ambiguous != unknown || runs != 1 {
-			t.Errorf("%s: %d runs: %v", code, runs, err)
+	bothWays(t, s, func(t *testing.T) {
+		for code, unknown := range map[string]bool{"23503": false, "40002": false, codeCompletionUnknown: true, "57014": true, "58C00": true, "XX000": true} {
+			runs := 0
+			s.faulty = func(tx pgx.Tx) pgx.Tx { return endTx{tx, code} }
+			err := s.Tx(t.Context(), "test", func(context.Context, pgx.Tx) error { runs++; return nil })
+			if _, ambiguous := errors.AsType[*AmbiguousCommitError](err); err == nil || ambiguous != unknown || runs != 1 {
+				t.Errorf("%s: %d runs: %v", code, runs, err)
+			}
 		}
-	}
+	})
 }

@@ -9,7 +9,8 @@ const (
 	TxTimeout        = 10 * time.Second     // for a transaction with its restarts
 	StatementTimeout = TxTimeout            // for a statement, by the server's own clock; migrations have no bound
 	IdleInTxTimeout  = TxTimeout            // for a pause within a transaction, by the server's own clock
-	TxAttemptsMax    = 25                   // runs of one transaction that keeps colliding with others
+	TxAttemptsMax    = 25                   // transactions that one piece of work gets while it keeps colliding with others
+	TxRestartsMax    = 3                    // further runs within each of them, without a pause; CockroachDB only
 	TxBackoffMin     = 2 * time.Millisecond // pause before the second run; doubles
 	TxBackoffMax     = 200 * time.Millisecond
 	RetryAfter       = 2 * time.Second // what callers are told while the database is away

@@ -34,6 +34,8 @@ type proxy struct {
 	network string
 	address string
 
+	commit, rollback string // what commits on this database, and what undoes instead
+
 	mu    sync.Mutex
 	fault fault
 	left  int // commits that it is done to
@@ -47,7 +49,7 @@ func newProxy(t *testing.T, dbURL string) (p *proxy, through string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &proxy{t: t}
+	p = &proxy{t: t, commit: "commit", rollback: "rollback"}
 	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,13 +133,13 @@ func (p *proxy) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if q, ok := m.(*pgproto3.Query); ok && strings.EqualFold(q.String, "commit") {
+		if q, ok := m.(*pgproto3.Query); ok && strings.EqualFold(q.String, p.commit) {
 			switch f := p.next(); f {
 			case lostCommit:
 				return
 			case conflict:
 				answers <- f
-				m = &pgproto3.Query{String: "rollback"}
+				m = &pgproto3.Query{String: p.rollback}
 			case lostAnswer:
 				answers <- f
 			}
@@ -192,6 +194,9 @@ func TestCommitsThatGoWrongOnTheWire(t *testing.T) {
 	direct := openAt(t, dbURL)
 	direct.RunTwice(nil)
 	p, through := newProxy(t, dbURL)
+	if direct.inPlace {
+		p.commit, p.rollback = "RELEASE SAVEPOINT cockroach_restart", "ROLLBACK TO SAVEPOINT cockroach_restart"
+	}
 	s, err := Open(t.Context(), through, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ type Store struct {
 	pool      *pgxpool.Pool
 	log       *slog.Logger
 	cockroach bool
+	inPlace   bool                // transactions are restarted in place first; only CockroachDB does it
 	txTimeout time.Duration       // TxTimeout, less in tests
 	twice     func() bool         // nil outside of tests
 	faulty    func(pgx.Tx) pgx.Tx // nil outside of tests
@@ -68,6 +69,7 @@ func OpenTraced(ctx context.Context, url string, log *slog.Logger, tracer pgx.Qu
 		return nil, fmt.Errorf("open the database: %w", away(err))
 	}
 	s.cockroach = strings.HasPrefix(version, "CockroachDB")
+	s.inPlace = s.cockroach
 	return s, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/cockroach-go/v2/crdb"
+	"github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -68,12 +70,15 @@ func (s *Store) discard(ctx context.Context, fn func(ctx context.Context, tx pgx
 	return err
 }
 
-// restart runs fn until it does not collide. Each run is a new transaction with a pause before it: a restart to a savepoint, which
-// CockroachDB offers, would be cheaper there, but PostgreSQL keeps the old snapshot within a transaction, and would collide for ever.
+// restart runs fn until it does not collide: in a new transaction, after a pause that grows.
 func (s *Store) restart(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	run := s.attempt
+	if s.inPlace {
+		run = s.executeTx
+	}
 	backoff := TxBackoffMin
 	for attempt := 1; ; attempt++ {
-		err := s.attempt(ctx, fn)
+		err := run(ctx, fn)
 		if err == nil || !collided(err) {
 			return err
 		}
@@ -91,6 +96,34 @@ func (s *Store) restart(ctx context.Context, fn func(ctx context.Context, tx pgx
 	}
 }
 
+// executeTx is an attempt on CockroachDB, which restarts fn within the transaction a few times: that keeps its place among those that
+// it waits for. Its library does not pause, so what keeps colliding is ended, and tried anew when its locks are gone.
+func (s *Store) executeTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, TxRestartsMax), beginner{s}, serializable, func(tx pgx.Tx) error { return fn(ctx, tx) })
+	if ambiguous, ok := errors.AsType[*crdb.AmbiguousCommitError](err); ok && !refused(err) {
+		return &AmbiguousCommitError{ambiguous}
+	}
+	return err
+}
+
+// beginner begins the transactions of a store for a library.
+type beginner struct{ s *Store }
+
+// Begin implements [crdbpgx.Conn].
+func (b beginner) Begin(ctx context.Context) (pgx.Tx, error) { return b.BeginTx(ctx, pgx.TxOptions{}) }
+
+// BeginTx implements [crdbpgx.Conn].
+func (b beginner) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := b.s.pool.BeginTx(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	if b.s.faulty != nil {
+		tx = b.s.faulty(tx)
+	}
+	return tx, nil
+}
+
 // collisionError says that a transaction kept colliding with others.
 type collisionError struct {
 	attempts int
@@ -103,13 +136,11 @@ func (e *collisionError) Error() string {
 
 func (e *collisionError) Unwrap() error { return e.cause }
 
+// attempt is for PostgreSQL, where a restart needs a new transaction: it keeps its snapshot within one.
 func (s *Store) attempt(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	tx, err := s.pool.BeginTx(ctx, serializable)
+	tx, err := beginner{s}.BeginTx(ctx, serializable)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if s.faulty != nil {
-		tx = s.faulty(tx)
+		return err
 	}
 	if err := fn(ctx, tx); err != nil {
 		// The rollback must reach the server even if the caller has gone; if it does not, the pool closes the connection.
@@ -149,6 +180,9 @@ const (
 
 // collided reports whether err is gone if the transaction runs again.
 func collided(err error) bool {
+	if _, ok := errors.AsType[*crdb.MaxRetriesExceededError](err); ok {
+		return true
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return false

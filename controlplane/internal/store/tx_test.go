@@ -69,7 +69,7 @@ func TestRunTwiceRunsTwice(t *testing.T) {
 	}
 }
 
-// cut is a connection that breaks after it has sent a COMMIT, before the answer.
+// cut is a connection that breaks after it has sent what commits, before the answer.
 type cut struct {
 	net.Conn
 	armed *atomic.Bool
@@ -77,7 +77,7 @@ type cut struct {
 }
 
 func (c *cut) Write(b []byte) (int, error) {
-	if c.armed.Load() && strings.Contains(string(b), "commit") {
+	if c.armed.Load() && (strings.Contains(string(b), "commit") || strings.Contains(string(b), "RELEASE SAVEPOINT")) {
 		c.sent.Store(true)
 	}
 	return c.Conn.Write(b)
@@ -107,7 +107,7 @@ func TestAnAmbiguousCommitIsNotRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	broken := &Store{Now: time.Now, pool: pool, log: slog.New(slog.DiscardHandler), txTimeout: TxTimeout, turn: make(chan struct{}, 1)}
+	broken := &Store{Now: time.Now, pool: pool, log: slog.New(slog.DiscardHandler), txTimeout: TxTimeout, inPlace: s.cockroach, turn: make(chan struct{}, 1)}
 	armed.Store(true)
 	runs := 0
 	err = broken.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
