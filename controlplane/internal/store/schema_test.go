@@ -1,21 +1,30 @@
 package store
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"modelgate.internal/shared/testkit"
 )
 
 // TestTheSchemaIsWhatTheMigrationsSay compares the migrated database with testdata/schema-<database>.sql, which is there to be
 // read and so that no migration changes more than it meant to. Write it anew with -update, on either database.
 func TestTheSchemaIsWhatTheMigrationsSay(t *testing.T) {
 	s := open(t)
-	file, got := "testdata/schema-postgresql.sql", schemaOfPostgres(t, s)
+	file, got := "testdata/schema-postgresql.sql", ""
+	if s.cockroach {
+		file, got = "testdata/schema-cockroachdb.sql", schemaOfCockroach(t, s)
+	} else {
+		got = schemaOfPostgres(t, s)
+	}
 	if flag.Lookup("update").Value.String() == "true" {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -44,24 +53,40 @@ func TestTheSchemaIsWhatTheMigrationsSay(t *testing.T) {
 	}
 }
 
-// TestAMigrationThatDiedIsRunAgain runs every statement a second time, as after a death before the last one of each file was noted.
-func TestAMigrationThatDiedIsRunAgain(t *testing.T) {
-	s := open(t)
-	before, err := s.Cursor(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// dying is a process that ends when it has sent a number of statements.
+type dying struct {
+	left int
+	die  context.CancelFunc
+}
+
+func (d *dying) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	if d.left--; d.left == 0 {
+		d.die()
 	}
-	if _, err := s.pool.Exec(t.Context(), `DELETE FROM schema_migrations WHERE version_id > 0`); err != nil {
-		t.Fatal(err)
+	return ctx
+}
+
+func (*dying) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func TestAMigrationThatDiedIsBegunAgain(t *testing.T) {
+	address := testkit.Database(t)
+	for _, at := range []int{20, 45, 60} {
+		ctx, die := context.WithCancel(t.Context())
+		d := &dying{die: die}
+		s, err := OpenTraced(ctx, address, slog.New(slog.DiscardHandler), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.left = at
+		if err := s.Migrate(ctx); err == nil {
+			t.Errorf("migrated with %d statements", at)
+		}
+		s.Close()
+		die()
 	}
-	if pending, err := s.Pending(t.Context()); err != nil || !pending {
-		t.Fatalf("nothing to do: %v", err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := s.Cursor(t.Context()); err != nil || after != before {
-		t.Errorf("the history was %v and is %v: %v", before, after, err)
+	s := openAt(t, address)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -131,6 +156,31 @@ func schemaOfPostgres(t *testing.T, s *Store) string {
 			fmt.Fprintf(&b, "%s;\n", index)
 		}
 		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// schemaOfCockroach is all tables in the order of their making, and how long old versions of rows are kept where that was said.
+func schemaOfCockroach(t *testing.T, s *Store) string {
+	t.Helper()
+	var b strings.Builder
+	for _, sql := range []string{
+		`SELECT create_statement FROM [SHOW CREATE ALL TABLES]`,
+		`SELECT raw_config_sql || ';' FROM [SHOW ZONE CONFIGURATIONS] WHERE target LIKE 'TABLE ' || current_database() || '.%' ORDER BY target`,
+	} {
+		r, err := s.pool.Query(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := pgx.CollectRows(r, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			if !strings.Contains(part, "schema_migrations") && !strings.Contains(part, "goose_lock") {
+				b.WriteString(strings.ReplaceAll(part, s.pool.Config().ConnConfig.Database+".", "") + "\n")
+			}
+		}
 	}
 	return b.String()
 }

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 CREATE TABLE IF NOT EXISTS config_rev (
     id    INT8 NOT NULL,

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 CREATE TABLE IF NOT EXISTS developers (
     id                UUID        NOT NULL,

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- sponsor_id: whose plan the organization has until it buys one of its own. That is its founder, who pays for it.
 CREATE TABLE IF NOT EXISTS organizations (

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- With an org_id the organization owns the app, without one its developer does. suspended_at: since when the plan has no room for it.
 -- kept: the owner wants it to stay when the plan has not room for all.
@@ -101,5 +100,6 @@ CREATE TABLE IF NOT EXISTS key_requests (
     CONSTRAINT key_requests_developer_fk FOREIGN KEY (developer_id) REFERENCES developers (id) ON DELETE CASCADE,
     CONSTRAINT key_requests_value_fk FOREIGN KEY (value_hash) REFERENCES api_key_secrets (hash) ON DELETE CASCADE
 );
-CREATE INDEX IF NOT EXISTS key_requests_created_idx ON key_requests (created_at);
+-- Of time, and thus in shards on CockroachDB: all writers of a cluster would write to its newest end, which one node holds.
+CREATE INDEX IF NOT EXISTS key_requests_created_idx ON key_requests (created_at) /* CockroachDB: USING HASH */;
 CREATE INDEX IF NOT EXISTS key_requests_value_idx ON key_requests (value_hash);

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- The data-plane nodes. A name keeps its id for good, because usage is told apart by it; secret_hash is the SHA-256 of
 -- the secret. What a node acknowledged is empty from each join to its first acknowledgement.

@@ -1,5 +1,8 @@
--- +goose NO TRANSACTION
 -- +goose Up
+-- The indexes of time alone are for removing what is old. On CockroachDB they are in shards: all writers of a cluster would write to the
+-- newest end, which one node holds. The rows of a bucket would share a shard, so their apps are hashed too. What is asked for in the order
+-- of time comes from all shards at once. config_log has such an end too, but one writer at a time anyway.
+
 -- How far the usage records of a node are counted: everything below next_seq is, nothing else.
 CREATE TABLE IF NOT EXISTS usage_progress (
     node_id     UUID        NOT NULL,
@@ -31,7 +34,7 @@ CREATE TABLE IF NOT EXISTS usage_minute (
     CONSTRAINT usage_minute_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_minute_account_idx ON usage_minute (account_id, bucket);
-CREATE INDEX IF NOT EXISTS usage_minute_bucket_idx ON usage_minute (bucket);
+CREATE INDEX IF NOT EXISTS usage_minute_bucket_idx ON usage_minute (bucket /* CockroachDB: , app_id */) /* CockroachDB: USING HASH */;
 
 -- Calls per UTC hour, as per minute.
 CREATE TABLE IF NOT EXISTS usage_hour (
@@ -53,7 +56,7 @@ CREATE TABLE IF NOT EXISTS usage_hour (
     CONSTRAINT usage_hour_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_hour_account_idx ON usage_hour (account_id, bucket);
-CREATE INDEX IF NOT EXISTS usage_hour_bucket_idx ON usage_hour (bucket);
+CREATE INDEX IF NOT EXISTS usage_hour_bucket_idx ON usage_hour (bucket /* CockroachDB: , app_id */) /* CockroachDB: USING HASH */;
 
 -- Calls per UTC day, as per minute.
 CREATE TABLE IF NOT EXISTS usage_day (
@@ -75,7 +78,7 @@ CREATE TABLE IF NOT EXISTS usage_day (
     CONSTRAINT usage_day_pk PRIMARY KEY (app_id, bucket, key_id, account_id, model, task, status, source, end_reason)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_day_account_idx ON usage_day (account_id, bucket);
-CREATE INDEX IF NOT EXISTS usage_day_bucket_idx ON usage_day (bucket);
+CREATE INDEX IF NOT EXISTS usage_day_bucket_idx ON usage_day (bucket /* CockroachDB: , app_id */) /* CockroachDB: USING HASH */;
 
 -- Calls per UTC hour of an app and account: the points of its charts, of which usage_hour has hundreds of rows each. Written with it.
 CREATE TABLE IF NOT EXISTS usage_app_hour (
@@ -91,7 +94,7 @@ CREATE TABLE IF NOT EXISTS usage_app_hour (
     CONSTRAINT usage_app_hour_pk PRIMARY KEY (app_id, bucket, account_id)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_app_hour_account_idx ON usage_app_hour (account_id, bucket);
-CREATE INDEX IF NOT EXISTS usage_app_hour_bucket_idx ON usage_app_hour (bucket);
+CREATE INDEX IF NOT EXISTS usage_app_hour_bucket_idx ON usage_app_hour (bucket /* CockroachDB: , app_id */) /* CockroachDB: USING HASH */;
 
 -- Calls that count against the day quota of an account, by UTC day.
 CREATE TABLE IF NOT EXISTS usage_account_day (
@@ -114,7 +117,7 @@ CREATE TABLE IF NOT EXISTS usage_edge_day (
     CONSTRAINT usage_edge_day_pk PRIMARY KEY (app_id, bucket, key_id, account_id, node_id)
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS usage_edge_day_account_idx ON usage_edge_day (account_id, bucket);
-CREATE INDEX IF NOT EXISTS usage_edge_day_bucket_idx ON usage_edge_day (bucket);
+CREATE INDEX IF NOT EXISTS usage_edge_day_bucket_idx ON usage_edge_day (bucket /* CockroachDB: , app_id */) /* CockroachDB: USING HASH */;
 
 -- The proof of each UTC day: how far the rollups are from what the nodes sent. 0 is none.
 CREATE TABLE IF NOT EXISTS usage_closing (
@@ -144,7 +147,7 @@ CREATE TABLE IF NOT EXISTS usage_calls (
     tokens_out INT8        NOT NULL,
     CONSTRAINT usage_calls_pk PRIMARY KEY (app_id, at, id)
 );
-CREATE INDEX IF NOT EXISTS usage_calls_at_idx ON usage_calls (at);
+CREATE INDEX IF NOT EXISTS usage_calls_at_idx ON usage_calls (at) /* CockroachDB: USING HASH */;
 
 -- How many calls the log does not have because they were too many at once.
 CREATE TABLE IF NOT EXISTS usage_calls_left (
@@ -167,3 +170,14 @@ CREATE TABLE IF NOT EXISTS usage_rejected (
     at          TIMESTAMPTZ NOT NULL,
     CONSTRAINT usage_rejected_pk PRIMARY KEY (node_id, incarnation, seq, whole)
 );
+
+-- Rows that are written anew with every upload. CockroachDB keeps each old version for hours by default, for reads of the past; nobody
+-- reads the past of these, and a backup in steps protects what it needs by itself.
+/* CockroachDB: ALTER TABLE usage_progress CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_minute CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_hour CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_day CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_app_hour CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_account_day CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_edge_day CONFIGURE ZONE USING gc.ttlseconds = 600 */;
+/* CockroachDB: ALTER TABLE usage_calls_left CONFIGURE ZONE USING gc.ttlseconds = 600 */;

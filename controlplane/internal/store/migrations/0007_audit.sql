@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- The last record of every chain: a chain for each account, each organization and, as id 0, the installation.
 CREATE TABLE IF NOT EXISTS audit_chains (

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- Mails that wait to be sent, and dead ones. The text is sealed (internal/secret) and erased when a letter is given up.
 -- Who sends moves next_at, so that nobody else takes the letter meanwhile.

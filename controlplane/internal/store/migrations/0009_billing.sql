@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- Accounts that had to do with billing, each of a developer or of an organization. plan is what their subscriptions paid for when they
 -- were last applied; revision counts that, so that nothing older is applied over it.

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- Which alerts about the day quota an account wants, a developer or an organization. The signing secret of the webhook is sealed
 -- (internal/secret) and empty without one. told is the highest threshold that was told of on told_day.

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- Calls under an Idempotency-Key, of which the SHA-256 is kept: who makes the call, until when nobody else may, and the result,
 -- sealed. scope_id is the app, or the token that has none. A row that is not running and has size 0 is of a call whose result was
@@ -23,6 +22,7 @@ CREATE TABLE IF NOT EXISTS call_replays (
 );
 -- What a scope has, without reading the results.
 CREATE INDEX IF NOT EXISTS call_replays_scope_idx ON call_replays (scope_id, created_at, size);
-CREATE INDEX IF NOT EXISTS call_replays_created_idx ON call_replays (created_at);
+-- Of time, and thus in shards on CockroachDB, as of key_requests.
+CREATE INDEX IF NOT EXISTS call_replays_created_idx ON call_replays (created_at) /* CockroachDB: USING HASH */;
 -- For the removal of a key.
 CREATE INDEX IF NOT EXISTS call_replays_key_idx ON call_replays (key_id);

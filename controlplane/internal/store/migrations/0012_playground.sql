@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 -- Cameras that developers calibrated in the playground. homography maps the image to the floor: three rows.
 CREATE TABLE IF NOT EXISTS playground_cameras (

@@ -1,4 +1,3 @@
--- +goose NO TRANSACTION
 -- +goose Up
 CREATE TABLE IF NOT EXISTS public_counters (
     name  TEXT NOT NULL,
