@@ -51,6 +51,15 @@ func (c *cockroach) command() *exec.Cmd {
 	return cmd
 }
 
+// settings turn off the admission control, whose queues have been seen to stand still for good on a machine that others keep busy.
+func (*cockroach) settings() []string {
+	return []string{
+		"SET CLUSTER SETTING admission.kv.enabled = false",
+		"SET CLUSTER SETTING admission.sql_kv_response.enabled = false",
+		"SET CLUSTER SETTING admission.sql_sql_response.enabled = false",
+	}
+}
+
 func (c *cockroach) url(database string) string {
 	if database == "" {
 		database = "defaultdb"

@@ -46,6 +46,8 @@ type server interface {
 	prepare(ctx context.Context) error
 	// command is the server's command line; its output is connected by the caller.
 	command() *exec.Cmd
+	// settings are statements for a server that answers.
+	settings() []string
 	// url is the address of a database; empty means the one that is always there.
 	url(database string) string
 	// stop is how to end the server, politely first, and death the signal for when this program dies.
@@ -130,6 +132,9 @@ func (db *DB) Process() *child.Process { return db.proc }
 // Given reports whether DATABASE_URL names the server, so that it is not ours to fill or to stop.
 func (db *DB) Given() bool { return db.given != nil }
 
+// Cockroach reports whether the server is a CockroachDB, which can neither copy nor drop a database quickly.
+func (db *DB) Cockroach() bool { return strings.HasPrefix(db.kind, "cockroachdb") }
+
 // URL is the address of a database on this server, for pgx and every other libpq-like client. An empty name is the database
 // that DATABASE_URL names, or the private server's own one for administration.
 func (db *DB) URL(database string) string {
@@ -172,7 +177,7 @@ func (db *DB) CopyDatabase(ctx context.Context, name, from string) error {
 // DropDatabase deletes a database with all it holds, cutting the connections to it.
 func (db *DB) DropDatabase(ctx context.Context, name string) error {
 	how := " WITH (FORCE)"
-	if strings.HasPrefix(db.kind, "cockroachdb") {
+	if db.Cockroach() {
 		how = " CASCADE"
 	}
 	if err := db.exec(ctx, "DROP DATABASE IF EXISTS ", name, how); err != nil {
@@ -185,13 +190,17 @@ func (db *DB) exec(ctx context.Context, before, name, after string) error {
 	if !plain(name) {
 		return errors.New("not a plain database name")
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	return db.statement(ctx, before+name+after)
+}
+
+func (db *DB) statement(ctx context.Context, sql string) error {
+	ctx, cancel := context.WithTimeout(ctx, changeWait)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, db.URL(""))
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, before+name+after).ReadAll()
+	_, err = conn.Exec(ctx, sql).ReadAll()
 	return errors.Join(err, conn.Close(ctx))
 }
 
@@ -247,6 +256,11 @@ func (db *DB) run(ctx context.Context) error {
 		return fmt.Errorf("start the database: %w", err)
 	}
 	kind, err := db.answer(ctx, proc)
+	for _, sql := range db.server.settings() {
+		if err == nil {
+			err = db.statement(ctx, sql)
+		}
+	}
 	if err != nil {
 		proc.Stop(steps...)
 		return err

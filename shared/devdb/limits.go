@@ -7,6 +7,7 @@ const (
 	startWait     = 60 * time.Second // from start to the first answer; covers recovery after a crash
 	startPoll     = 20 * time.Millisecond
 	connectWait   = 10 * time.Second // one connection for administration
+	changeWait    = 60 * time.Second // to create, copy or drop a database
 	stopPolite    = 10 * time.Second // an orderly end, all connections cut
 	stopFirm      = 5 * time.Second  // an end without a checkpoint
 	leftoverWait  = 15 * time.Second // for a server that outlived a killed program to finish

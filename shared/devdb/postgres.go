@@ -131,6 +131,8 @@ func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "PG") })
 }
 
+func (*postgres) settings() []string { return nil }
+
 func (p *postgres) url(database string) string {
 	if database == "" {
 		database = "postgres"

@@ -38,14 +38,18 @@ func Database(t testing.TB) string {
 }
 
 // DatabaseWith is [Database] with what fill puts in, a schema most of all. On a private PostgreSQL fill runs once in this
-// process for all callers with the same kind, and each gets a copy; it must leave no connection open.
+// process for all callers with the same kind, and each gets a copy; it must leave no connection open. CockroachDB copies no
+// databases, so one is filled for as many callers as there are at a time, and is emptied for the next one.
 func DatabaseWith(t testing.TB, kind string, fill func(ctx context.Context, url string) error) string {
 	t.Helper()
 	c, err := theCluster()
 	if err != nil {
 		t.Fatalf("start a database for tests: %v", err)
 	}
-	if c.db.Given() { // it may be a CockroachDB, and what is kept there for other tests would stay
+	if c.db.Cockroach() {
+		return c.reuse(t, kind, fill)
+	}
+	if c.db.Given() { // what is kept there for other tests would stay
 		url := Database(t)
 		if err := fill(t.Context(), url); err != nil {
 			t.Fatal(err)
@@ -69,10 +73,12 @@ func newName() string { return "test_" + strings.ToLower(rand.Text()) }
 // cluster is the database server of one test process.
 type cluster struct {
 	db    *devdb.DB
+	dir   string   // of a private server
 	alive *os.File // closed by the kernel when this process ends, however it ends
 
 	mu     sync.Mutex
-	filled map[string]string // names of the databases that are copied, by kind
+	filled map[string]string  // names of the databases that are copied, by kind
+	idle   map[string][]*used // databases that are as they were filled, by kind
 }
 
 // lend returns the address of a database, which ends with the test.
@@ -118,7 +124,7 @@ func startCluster() (*cluster, error) {
 	defer cancel()
 	if os.Getenv("DATABASE_URL") != "" {
 		db, err := devdb.Start(ctx, devdb.Options{})
-		return &cluster{db: db, filled: map[string]string{}}, err
+		return &cluster{db: db, filled: map[string]string{}, idle: map[string][]*used{}}, err
 	}
 	base := ""
 	if os.Geteuid() == 0 {
@@ -140,7 +146,7 @@ func startCluster() (*cluster, error) {
 		_ = alive.Close()
 		return nil, err
 	}
-	return &cluster{db: db, alive: alive, filled: map[string]string{}}, nil
+	return &cluster{db: db, dir: dir, alive: alive, filled: map[string]string{}, idle: map[string][]*used{}}, nil
 }
 
 // removeAfterwards starts a shell that removes dir as soon as the returned file is closed. It tries for ten seconds,

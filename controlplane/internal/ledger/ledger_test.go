@@ -243,7 +243,7 @@ func TestDriftIsFound(t *testing.T) {
 		sql  string
 		want int64
 	}{
-		{"SELECT $1", 0},
+		{"SELECT $1::UUID", 0},
 		{"UPDATE usage_day SET calls = calls - 1 WHERE key_id = $1", 1},
 		{"UPDATE usage_day SET calls = calls + 1 WHERE key_id <> $1", 2},
 		{"UPDATE usage_day SET tokens_out = tokens_out + 3 WHERE key_id = $1", 5},
@@ -296,7 +296,7 @@ func TestOldRollupsAreDeletedByOneReplica(t *testing.T) {
 	put(t, s, list)
 	if _, err := db.Exec(t.Context(), `
 		INSERT INTO usage_calls (app_id, at, id, key_id, endpoint, task, model, status, end_reason, source, ttft_us, took_us, tokens_in, tokens_out)
-		SELECT $1, $2::TIMESTAMPTZ - i * INTERVAL '1 hour', i::TEXT, $1, '', '', '', 200, '', '', 0, 0, 0, 0 FROM generate_series(1, 100) AS i`, app, now); err != nil {
+		SELECT $1::UUID, $2::TIMESTAMPTZ - i * INTERVAL '1 hour', i::TEXT, $1, '', '', '', 200, '', '', 0, 0, 0, 0 FROM generate_series(1, 100) AS i`, app, now); err != nil {
 		t.Fatal(err)
 	}
 	const days = int64(3)                // two and two of the hours are of one day
