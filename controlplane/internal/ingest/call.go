@@ -35,9 +35,9 @@ type asked struct {
 	ttft, took                time.Duration
 }
 
-// logged returns the calls of apps that the log keeps of some records: all, or of more than CallsMax an equal number of each app,
+// logged returns the calls of apps that the log keeps of some records: all, or of more than callsMax an equal number of each app,
 // the failed ones first and then the newest. It returns what is left out by app and day. Both are in the order of what they are of.
-func logged(lines []line) ([]Call, []LeftOut) {
+func logged(lines []line, callsMax int) ([]Call, []LeftOut) {
 	apps := make(map[uuid.UUID][]*line)
 	n := 0
 	for i := range lines {
@@ -47,10 +47,10 @@ func logged(lines []line) ([]Call, []LeftOut) {
 		}
 	}
 	most := n
-	if n > CallsMax {
-		most = max(1, CallsMax/len(apps))
+	if n > callsMax {
+		most = max(1, callsMax/len(apps))
 	}
-	calls := make([]Call, 0, min(n, CallsMax+len(apps)))
+	calls := make([]Call, 0, min(n, callsMax+len(apps)))
 	var left []LeftOut
 	for app, of := range apps {
 		if len(of) > most {

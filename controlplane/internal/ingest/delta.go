@@ -86,8 +86,9 @@ const (
 	daySeconds    = 86_400
 )
 
-// sum adds up records at the time now.
-func sum(lines []line, now time.Time) *Delta {
+// sum adds up records at the time now: so many of the first ones that no list but that of calls has more than about rowsMax rows.
+// It returns their number.
+func sum(lines []line, now time.Time, rowsMax int) (*Delta, int) {
 	var (
 		d        Delta
 		minutes  = make(map[RollupID]*Rollup)
@@ -96,7 +97,12 @@ func sum(lines []line, now time.Time) *Delta {
 	)
 	for i := range lines {
 		l := &lines[i]
+		full := len(minutes)+len(d.Rejected) == rowsMax
 		if l.bad != nil {
+			if full {
+				lines = lines[:i]
+				break
+			}
 			d.Rejected = append(d.Rejected, *l.bad)
 			continue
 		}
@@ -105,6 +111,10 @@ func sum(lines []line, now time.Time) *Delta {
 		id.Bucket = at - at%minuteSeconds
 		r := minutes[id]
 		if r == nil {
+			if full {
+				lines = lines[:i]
+				break
+			}
 			r = &Rollup{RollupID: id}
 			minutes[id] = r
 		}
@@ -131,8 +141,7 @@ func sum(lines []line, now time.Time) *Delta {
 		d.Keys = append(d.Keys, KeyUse{key, at})
 	}
 	slices.SortFunc(d.Keys, func(a, b KeyUse) int { return bytes.Compare(a.Key[:], b.Key[:]) })
-	d.Calls, d.LeftOut = logged(lines)
-	return &d
+	return &d, len(lines)
 }
 
 func (r *Rollup) count(l *line) {

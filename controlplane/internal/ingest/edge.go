@@ -48,25 +48,37 @@ func fresh(stated []EdgeDay, before []line) []EdgeDay {
 	for _, e := range stated {
 		all[e.EdgeID] = e
 	}
-	for i := range before {
-		l := &before[i]
-		if l.at.IsZero() { // it does not decode, so it is not in the statement
-			continue
-		}
-		id := EdgeID{App: l.id.App, Bucket: floor(l.at.Unix(), daySeconds), Key: l.id.Key, Account: l.id.Account}
-		e := all[id]
-		e.EdgeID = id
-		e.Calls--
-		e.TokensIn -= l.tokensIn
-		e.TokensOut -= l.tokensOut
-		all[id] = e
-	}
+	add(all, before, -1)
 	for id, e := range all {
 		if e.Calls == 0 && e.TokensIn == 0 && e.TokensOut == 0 {
 			delete(all, id)
 		}
 	}
 	return sorted(all)
+}
+
+// own is what some lines are to be stated as.
+func own(lines []line) []EdgeDay {
+	all := make(map[EdgeID]EdgeDay)
+	add(all, lines, 1)
+	return sorted(all)
+}
+
+// add adds lines to what is stated, or with the sign -1 takes them away.
+func add(all map[EdgeID]EdgeDay, lines []line, sign int64) {
+	for i := range lines {
+		l := &lines[i]
+		if l.at.IsZero() { // it does not decode, so it is not in the statement
+			continue
+		}
+		id := EdgeID{App: l.id.App, Bucket: floor(l.at.Unix(), daySeconds), Key: l.id.Key, Account: l.id.Account}
+		e := all[id]
+		e.EdgeID = id
+		e.Calls += sign
+		e.TokensIn += sign * l.tokensIn
+		e.TokensOut += sign * l.tokensOut
+		all[id] = e
+	}
 }
 
 func sorted(all map[EdgeID]EdgeDay) []EdgeDay {

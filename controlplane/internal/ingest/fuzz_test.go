@@ -49,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("record %d is set aside as %+v", s.first+uint64(i), bad)
 				}
 			}
-			sum(s.lines, now)
+			sum(s.lines, now, PartRowsMax)
 		}
 	})
 }

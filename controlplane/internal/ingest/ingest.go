@@ -43,7 +43,8 @@ func (e *GapError) Error() string {
 
 // Receiver takes uploads.
 type Receiver struct {
-	Now func() time.Time // set before use
+	Now      func() time.Time // set before use, like the next
+	PartRows int              // PartRowsMax, less in tests
 
 	store    Store
 	log      *slog.Logger
@@ -57,7 +58,7 @@ type Receiver struct {
 // NewReceiver returns a receiver that registers its counters with reg.
 func NewReceiver(store Store, log *slog.Logger, reg prometheus.Registerer) (*Receiver, error) {
 	r := &Receiver{
-		Now: time.Now, store: store, log: log,
+		Now: time.Now, PartRows: PartRowsMax, store: store, log: log,
 		reads: make(chan struct{}, ReadsMax), decoders: make(chan *zstd.Decoder, DecodersMax), turn: make(chan struct{}, 1),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "modelgate_usage_records_total", Help: "Usage records received from nodes, by what became of them.",
@@ -86,8 +87,8 @@ func NewReceiver(store Store, log *slog.Logger, reg prometheus.Registerer) (*Rec
 // including Seq of the answer is stored for good: counted, or kept as one that cannot be.
 //
 // Errors: *GapError; 400 when the upload's names are not valid or the segment cannot be read, which is then kept up to
-// RejectedBytesMax; 413; 503. After an error nothing has been counted; if the outcome of the commit is unknown, sending the
-// records again finds out.
+// RejectedBytesMax; 413; 503. After an error the first records may have been counted, none of them in part: sending all of them again
+// goes on behind those, also if the outcome of a commit is unknown.
 func (r *Receiver) Take(ctx context.Context, u Upload, body io.Reader) (plane.UsageAck, error) {
 	if err := checkUpload(u); err != nil {
 		return plane.UsageAck{}, err
@@ -152,7 +153,8 @@ func (r *Receiver) decode(ctx context.Context, compressed []byte, now time.Time)
 	}
 }
 
-// apply counts the records that are not counted yet.
+// apply counts the records that are not counted yet, in parts. Each part moves the number forward in a transaction of its own, so that
+// none is long. Whoever comes after a death between two goes on where it ended, with the same segment.
 func (r *Receiver) apply(ctx context.Context, u Upload, s *segment, now time.Time) (plane.UsageAck, error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -160,40 +162,58 @@ func (r *Receiver) apply(ctx context.Context, u Upload, s *segment, now time.Tim
 	case <-ctx.Done():
 		return plane.UsageAck{}, fmt.Errorf("wait to count usage: %w", ctx.Err())
 	}
-	end := s.first + uint64(len(s.lines))
 	var (
-		d       *Delta
-		counted uint64 // records of d
+		end     = s.first + uint64(len(s.lines))
+		counted uint64
 	)
-	next, err := r.store.ApplyUsage(ctx, u.NodeID, u.Incarnation, now, func(next uint64) (*Delta, error) {
-		if s.first > next {
-			return nil, &GapError{Expected: next, Got: s.first, Stored: next - 1}
+	for {
+		var (
+			d    *Delta
+			from uint64 // number of its first record
+		)
+		next, err := r.store.ApplyUsage(ctx, u.NodeID, u.Incarnation, now, func(next uint64) (*Delta, error) {
+			if s.first > next {
+				return nil, &GapError{Expected: next, Got: s.first, Stored: next - 1}
+			}
+			if end <= next {
+				d = nil
+				return nil, nil
+			}
+			if d == nil || from != next {
+				d, from = s.part(next-s.first, now, r.PartRows), next
+			}
+			return d, nil
+		})
+		if err != nil {
+			return plane.UsageAck{}, fmt.Errorf("count usage: %w", err)
 		}
-		if end <= next {
-			d, counted = nil, 0
-			return nil, nil
+		if d != nil {
+			counted += next - from
+			r.noteRecords(ctx, u, d, next-from)
 		}
-		if n := end - next; d == nil || counted != n {
-			before := next - s.first
-			d, counted = sum(s.lines[before:], now), n
-			d.Next, d.Edges = end, fresh(s.stated, s.lines[:before])
+		if next >= end {
+			r.noteSegment(counted, uint64(len(s.lines)))
+			return plane.UsageAck{Seq: next - 1}, nil
 		}
-		return d, nil
-	})
-	if err != nil {
-		return plane.UsageAck{}, fmt.Errorf("count usage: %w", err)
 	}
-	r.note(ctx, u, d, counted, uint64(len(s.lines)))
-	return plane.UsageAck{Seq: next - 1}, nil
 }
 
-func (r *Receiver) note(ctx context.Context, u Upload, d *Delta, counted, all uint64) {
-	r.records.WithLabelValues("duplicate").Add(float64(all - counted))
-	if d == nil {
-		r.segments.WithLabelValues("duplicate").Inc()
-		return
+// part adds up the records behind the first so many, as many of them as one transaction should take. The last part has what is left of
+// what the node states; where the statement and the records differ, it shows there.
+func (s *segment) part(before uint64, now time.Time, rowsMax int) *Delta {
+	lines := s.lines[before:]
+	d, n := sum(lines, now, rowsMax)
+	if n == len(lines) {
+		d.Edges = fresh(s.stated, s.lines[:before])
+	} else {
+		d.Edges = own(lines[:n])
 	}
-	r.segments.WithLabelValues("applied").Inc()
+	d.Calls, d.LeftOut = logged(lines[:n], max(1, CallsMax*n/len(s.lines)))
+	d.Next = s.first + before + uint64(n)
+	return d
+}
+
+func (r *Receiver) noteRecords(ctx context.Context, u Upload, d *Delta, counted uint64) {
 	r.records.WithLabelValues("applied").Add(float64(counted - uint64(len(d.Rejected))))
 	r.records.WithLabelValues("rejected").Add(float64(len(d.Rejected)))
 	if len(d.Rejected) > 0 {
@@ -201,6 +221,15 @@ func (r *Receiver) note(ctx context.Context, u Upload, d *Delta, counted, all ui
 			slog.String("incarnation", u.Incarnation), slog.Uint64("seq", d.Rejected[0].Seq), slog.Int("records", len(d.Rejected)),
 			slog.String("reason", d.Rejected[0].Reason))
 	}
+}
+
+func (r *Receiver) noteSegment(counted, all uint64) {
+	r.records.WithLabelValues("duplicate").Add(float64(all - counted))
+	outcome := "applied"
+	if counted == 0 {
+		outcome = "duplicate"
+	}
+	r.segments.WithLabelValues(outcome).Inc()
 }
 
 // stored returns how far the incarnation is stored.

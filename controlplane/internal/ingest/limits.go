@@ -14,6 +14,7 @@ const (
 	DecodersMax         = 2        // uploads decoded at once; more wait
 	RejectedBytesMax    = 1 << 20  // kept of a segment that cannot be read; the node still has all of it
 	IncarnationBytesMax = 64
+	PartRowsMax         = 500  // rollups of a minute that one transaction adds to, and about as many of an hour, a day and a key
 	CallsMax            = 2000 // entries that one upload adds to the log of calls; apps share them, each has at least one
 )
 
