@@ -197,7 +197,7 @@ func serverAway(e *pgconn.PgError) bool {
 	return false
 }
 
-// notText makes a 422 of text that no database of ours can keep: the character U+0000.
+// notText makes a 422 of text that PostgreSQL cannot keep: the character U+0000. CockroachDB keeps it.
 func notText(e *pgconn.PgError, err error) error {
 	if e.Code != codeBadCharacter && e.Code != codeUntranslatable {
 		return err
