@@ -21,7 +21,8 @@ func (k *caller) results(t *testing.T, key, session string) {
 	k.want(t, 200, "predict", "", key, `{"action":"register","audio_base64":"UklGRg==","speaker_label":"ada"}`)
 	k.want(t, 404, "predict", "", key, `{"family":"cats","task":"face"}`)
 	k.want(t, 404, "predict", "", key, `{"family":"emoticore","task":"smell"}`)
-	k.want(t, 403, "predict", "", key, `{"family":"biometrix","task":"face","input_data":{"org_id":"another"}}`)
+	k.want(t, 200, "predict", "", key, `{"family":"biometrix","task":"face","input_data":{"org_id":"another"}}`)
+	k.want(t, 422, "predict", "", key, `{"family":"biometrix","task":"face","input_data":{"org_id":"an/other"}}`)
 	for _, bad := range []string{``, `{`, `[]`, `{}`, `{"family":5,"task":"face"}`, `{"audio_base64":"UklGRg=="}`} {
 		k.want(t, 422, "predict", "", key, bad)
 	}
