@@ -26,7 +26,7 @@ func parametersOf(pattern string) []string {
 func readable(r *http.Request, parameters []string) error {
 	var items []apierr.Item
 	judge := func(in, name, value string) {
-		what := ""
+		var what string
 		switch {
 		case !utf8.ValidString(name + value):
 			what = "text must be UTF-8"

@@ -80,10 +80,10 @@ func (s *server) serve(w *answer, r *http.Request, l *line) {
 // page are read at a pattern that every address below /dev/ fits.
 func (s *server) possible(r *http.Request, allow string) string {
 	var methods []string
-	for _, method := range strings.Split(allow, ", ") {
-		at := r.Clone(r.Context())
+	for method := range strings.SplitSeq(allow, ", ") {
+		at := *r
 		at.Method = method
-		_, pattern := s.mux.Handler(at)
+		_, pattern := s.mux.Handler(&at)
 		if pattern != "" && (pattern != filePattern || s.file(strings.TrimPrefix(r.URL.Path, "/dev/"))) {
 			methods = append(methods, method)
 		}

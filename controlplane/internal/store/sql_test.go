@@ -108,8 +108,8 @@ func checkMigration(t *testing.T, file, text string) {
 		t.Errorf("%s: NO TRANSACTION: %t; it changes tables: %t", file, begins, changes)
 	}
 	text = strings.TrimSpace(comment.ReplaceAllString(text, ""))
-	statements, last := strings.Split(text, ";"), ""
-	if last = statements[len(statements)-1]; last != "" {
+	statements := strings.Split(text, ";")
+	if last := statements[len(statements)-1]; last != "" {
 		t.Errorf("%s does not end with a statement: %s", file, last)
 	}
 	for _, statement := range statements[:len(statements)-1] {
