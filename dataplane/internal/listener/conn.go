@@ -187,14 +187,27 @@ func (c *Conn) cut() {
 	_ = c.Close()
 }
 
-// readOn tells the client that nothing more comes and swallows what it is still sending. Closing with unread bytes would
-// reset the connection, and the client might never see why it was refused.
+// readOn tells the client that nothing more comes and swallows what it is still sending, as long as it does. Closing with unread bytes
+// would reset the connection, and the client might never see why it was refused.
 func (c *Conn) readOn() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytesMax)
+	end := time.Now().Add(bodyTime)
+	for left := int64(lingerBytesMax); left > 0; {
+		by := time.Now().Add(lingerTime)
+		if by.After(end) {
+			by = end
+		}
+		if c.Conn.SetReadDeadline(by) != nil {
+			return
+		}
+		n, err := io.CopyN(io.Discard, c.Conn, min(left, lingerPieceBytes))
+		if left -= n; err != nil {
+			return
+		}
+	}
 }
 
 // resume has the connection serve another request. Ahead is what was read of it already.

@@ -23,8 +23,9 @@ const (
 	keepAliveProbes = 3
 	userTimeout     = 30 * time.Second // unacknowledged data before the kernel gives the peer up
 
-	lingerTime     = 2 * time.Second // reading on after a refusal, so that the client sees the answer and not a reset
-	lingerBytesMax = 16 << 20
+	lingerTime       = 2 * time.Second // for each piece that is read on after a refusal, so that the client sees the answer and not a reset
+	lingerPieceBytes = 16 << 10
+	lingerBytesMax   = 16 << 20
 
 	acceptRetryMax = time.Second            // pause after a failed accept
 	deadlineEvery  = 250 * time.Millisecond // how often total deadlines are looked at
