@@ -33,7 +33,7 @@ func (k *Keeper) renew(ctx context.Context, claim string) {
 			return
 		case <-k.stopping:
 			if ctx.Err() == nil { // the call was cut
-				k.free(claim)
+				k.free(claim) //nolint:contextcheck // it is told beyond the end of the call
 			}
 			return
 		case <-tick.C:

@@ -165,8 +165,7 @@ func TestASlowLedgerIsWaitedFor(t *testing.T) {
 	for _, delay := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLeader(t, 100)
-			var n *Node
-			n = NewNode(1, 1, ttl, func(f ledger.Frame) {
+			n := NewNode(1, 1, ttl, func(f ledger.Frame) {
 				time.AfterFunc(delay, func() { l.apply(ledger.Entry{Frames: []ledger.Frame{f}}) })
 			})
 			l.nodes[1] = n
