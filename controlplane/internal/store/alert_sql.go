@@ -26,8 +26,10 @@ const (
 		ORDER BY s.account_id LIMIT $3`
 
 	selectAlertReaders = `
-		SELECT d.email FROM developers AS d LEFT JOIN org_members AS m ON m.developer_id = d.id
-		WHERE (d.id = $1 OR m.org_id = $1 AND m.role = ANY($2)) AND d.verified_at IS NOT NULL ORDER BY d.email`
+		SELECT d.email FROM developers AS d WHERE d.id = $1 AND d.verified_at IS NOT NULL
+		UNION
+		SELECT d.email FROM org_members AS m JOIN developers AS d ON d.id = m.developer_id
+		WHERE m.org_id = $1 AND m.role = ANY($2) AND d.verified_at IS NOT NULL ORDER BY email`
 
 	markAlertTold = `
 		UPDATE usage_alerts SET told_day = $2::DATE, told = $3
@@ -49,7 +51,9 @@ const (
 
 	settleDelivery = `UPDATE usage_alert_deliveries SET state = $2, reason = $3, next_at = $4 WHERE id = $1`
 
-	deleteOldDeliveries = `DELETE FROM usage_alert_deliveries WHERE state <> 'waiting' AND next_at < $1`
+	deleteOldDeliveries = `
+		DELETE FROM usage_alert_deliveries WHERE id IN (
+			SELECT id FROM usage_alert_deliveries WHERE state <> 'waiting' AND next_at < $1 ORDER BY next_at LIMIT $2)`
 )
 
 func alertStatements() map[string]string {

@@ -116,7 +116,9 @@ const (
 
 	insertKeyRead = `INSERT INTO key_reads (id, key_id, developer_id, at) VALUES ($1, $2, $3, $4)`
 
-	deleteOldKeyReads = `DELETE FROM key_reads WHERE at < $1`
+	deleteOldKeyReads = `
+		DELETE FROM key_reads WHERE id IN (
+			SELECT id FROM key_reads WHERE at < $1 ORDER BY at LIMIT $2)`
 
 	grants = `
 		SELECT s.hash, k.id AS key_id, k.developer_id, k.kind, k.scopes, k.expires_at, s.not_after, COALESCE(o.plan, d.plan) AS plan,

@@ -106,7 +106,9 @@ const (
 		UPDATE billing_events SET state = 'waiting', attempts = 0, next_at = $2, reason = ''
 		WHERE id = ANY($1) OR (cardinality($1) = 0 AND state = 'dead')`
 
-	deleteOldEvents = `DELETE FROM billing_events WHERE state = 'done' AND next_at < $1`
+	deleteOldEvents = `
+		DELETE FROM billing_events WHERE id IN (
+			SELECT id FROM billing_events WHERE state = 'done' AND next_at < $1 ORDER BY next_at LIMIT $2)`
 )
 
 func billingStatements() map[string]string {

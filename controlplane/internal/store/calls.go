@@ -93,12 +93,12 @@ func (s *Store) CallsLeftOut(ctx context.Context, appID string, since time.Time)
 // PruneCalls implements [ledger.Book].
 func (s *Store) PruneCalls(ctx context.Context, before time.Time) (deleted int64, err error) {
 	err = s.Tx(ctx, "prune calls", func(ctx context.Context, tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, deleteOldCalls, before, PruneCallRows)
+		tag, err := tx.Exec(ctx, deleteOldCalls, before, PruneRows)
 		if err != nil {
 			return fmt.Errorf("delete old calls: %w", err)
 		}
 		deleted = tag.RowsAffected()
-		if _, err := tx.Exec(ctx, deleteOldCallsLeft, before.UTC()); err != nil {
+		if _, err := tx.Exec(ctx, deleteOldCallsLeft, before.UTC(), PruneRows); err != nil {
 			return fmt.Errorf("delete what is known of old calls: %w", err)
 		}
 		return nil

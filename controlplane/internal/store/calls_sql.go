@@ -26,10 +26,12 @@ const (
 	selectCallsLeft = `SELECT COALESCE(sum(calls), 0)::INT8 AS calls FROM usage_calls_left WHERE app_id = $1 AND day >= $2::DATE`
 
 	deleteOldCalls = `
-		DELETE FROM usage_calls WHERE at < $1 AND at IN (
-			SELECT c.at FROM usage_calls AS c WHERE c.at < $1 ORDER BY c.at LIMIT $2)`
+		DELETE FROM usage_calls WHERE (app_id, at, id) IN (
+			SELECT app_id, at, id FROM usage_calls WHERE at < $1 ORDER BY at LIMIT $2)`
 
-	deleteOldCallsLeft = `DELETE FROM usage_calls_left WHERE day < $1::DATE`
+	deleteOldCallsLeft = `
+		DELETE FROM usage_calls_left WHERE (app_id, day) IN (
+			SELECT app_id, day FROM usage_calls_left WHERE day < $1::DATE ORDER BY day LIMIT $2)`
 )
 
 func callsStatements() map[string]string {

@@ -65,7 +65,7 @@ func (s *Store) retireCameras(ctx context.Context, before time.Time) error {
 	}
 	for _, scene := range old {
 		err := s.changing(ctx, "retire cameras", func(ctx context.Context, tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, deleteOldCameras, before, scene.DeveloperID, scene.SessionID); err != nil {
+			if _, err := tx.Exec(ctx, deleteOldCamerasOf, before, scene.DeveloperID, scene.SessionID); err != nil {
 				return fmt.Errorf("delete old calibrations: %w", err)
 			}
 			return s.announceScene(ctx, tx, scene.DeveloperID, scene.SessionID)

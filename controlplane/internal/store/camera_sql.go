@@ -21,16 +21,16 @@ const (
 	selectOldScenes = `
 		SELECT DISTINCT developer_id, session_id FROM playground_cameras WHERE calibrated_at <= $1 ORDER BY developer_id, session_id LIMIT $2`
 
-	deleteOldCameras = `DELETE FROM playground_cameras WHERE calibrated_at <= $1 AND developer_id = $2 AND session_id = $3`
+	deleteOldCamerasOf = `DELETE FROM playground_cameras WHERE calibrated_at <= $1 AND developer_id = $2 AND session_id = $3`
 )
 
 func cameraStatements() map[string]string {
 	return map[string]string{
-		"countOtherCameras": countOtherCameras,
-		"upsertCamera":      upsertCamera,
-		"selectCameras":     selectCameras,
-		"selectScenes":      selectScenes,
-		"selectOldScenes":   selectOldScenes,
-		"deleteOldCameras":  deleteOldCameras,
+		"countOtherCameras":  countOtherCameras,
+		"upsertCamera":       upsertCamera,
+		"selectCameras":      selectCameras,
+		"selectScenes":       selectScenes,
+		"selectOldScenes":    selectOldScenes,
+		"deleteOldCamerasOf": deleteOldCamerasOf,
 	}
 }

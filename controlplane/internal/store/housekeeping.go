@@ -36,38 +36,37 @@ func (s *Store) Housekeep(ctx context.Context) error {
 func (s *Store) tidy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, HousekeepingTimeout)
 	defer cancel()
-	if _, err := s.pool.Exec(ctx, deleteExpiredSessions, s.Now()); err != nil {
-		return fmt.Errorf("delete expired sessions: %w", err)
+	now := s.Now()
+	for _, old := range []struct {
+		what, sql string
+		before    time.Time
+	}{
+		{"expired sessions", deleteExpiredSessions, now},
+		{"expired links", deleteExpiredLinks, now},
+		{"old refreshes", deleteOldRefreshes, now.Add(-account.RefreshKept)},
+		{"old records of key reads", deleteOldKeyReads, now.Add(-KeyReadsKept)},
+		{"old idempotent requests", deleteOldKeyRequests, now.Add(-app.OnceFor)},
+		{"old idempotent calls", deleteOldReplays, now.Add(-plane.ReplayFor)},
+		{"old dead mails", deleteOldMail, now.Add(-mail.DeadKept)},
+		{"old billing events", deleteOldEvents, now.Add(-billing.EventsKept)},
+		{"old notifications", deleteOldDeliveries, now.Add(-alert.DeliveriesKept)},
+	} {
+		if err := s.deleteOld(ctx, old.sql, old.before); err != nil {
+			return fmt.Errorf("delete %s: %w", old.what, err)
+		}
 	}
-	if _, err := s.pool.Exec(ctx, deleteExpiredLinks, s.Now()); err != nil {
-		return fmt.Errorf("delete expired links: %w", err)
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldRefreshes, s.Now().Add(-account.RefreshKept)); err != nil {
-		return fmt.Errorf("delete old refreshes: %w", err)
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldKeyReads, s.Now().Add(-KeyReadsKept)); err != nil {
-		return fmt.Errorf("delete old records of key reads: %w", err)
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldKeyRequests, s.Now().Add(-app.OnceFor)); err != nil {
-		return fmt.Errorf("delete old idempotent requests: %w", err)
-	}
-	if err := s.retireCameras(ctx, s.Now().Add(-playground.CamerasKept)); err != nil {
+	if err := s.retireCameras(ctx, now.Add(-playground.CamerasKept)); err != nil {
 		return err
 	}
-	if _, err := s.pool.Exec(ctx, deleteOldReplays, s.Now().Add(-plane.ReplayFor)); err != nil {
-		return fmt.Errorf("delete old idempotent calls: %w", err)
+	return s.retireValues(ctx)
+}
+
+// deleteOld deletes page by page, so that no transaction is long. One that collides is left to the next round.
+func (s *Store) deleteOld(ctx context.Context, sql string, before time.Time) error {
+	for {
+		tag, err := s.pool.Exec(ctx, sql, before, PruneRows)
+		if err != nil || tag.RowsAffected() < PruneRows {
+			return err
+		}
 	}
-	if err := s.retireValues(ctx); err != nil {
-		return err
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldMail, s.Now().Add(-mail.DeadKept)); err != nil {
-		return fmt.Errorf("delete old dead mails: %w", err)
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldEvents, s.Now().Add(-billing.EventsKept)); err != nil {
-		return fmt.Errorf("delete old billing events: %w", err)
-	}
-	if _, err := s.pool.Exec(ctx, deleteOldDeliveries, s.Now().Add(-alert.DeliveriesKept)); err != nil {
-		return fmt.Errorf("delete old notifications: %w", err)
-	}
-	return nil
 }

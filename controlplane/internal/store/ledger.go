@@ -101,7 +101,7 @@ func (s *Store) PruneUsage(ctx context.Context, minutes, hours time.Time) (delet
 	err = s.Tx(ctx, "prune usage", func(ctx context.Context, tx pgx.Tx) error {
 		deleted = 0
 		for sql, before := range map[string]time.Time{deleteOldMinutes: minutes, deleteOldHours: hours, deleteOldAppHours: hours} {
-			tag, err := tx.Exec(ctx, sql, before, PruneBuckets)
+			tag, err := tx.Exec(ctx, sql, before, PruneRows)
 			if err != nil {
 				return fmt.Errorf("delete old rollups: %w", err)
 			}

@@ -93,16 +93,16 @@ const (
 
 	// A page at a time, so that no transaction is long.
 	deleteOldMinutes = `
-		DELETE FROM usage_minute WHERE bucket < $1 AND bucket IN (
-			SELECT u.bucket FROM usage_minute AS u WHERE u.bucket < $1 GROUP BY u.bucket ORDER BY u.bucket LIMIT $2)`
+		DELETE FROM usage_minute WHERE (app_id, bucket, key_id, account_id, model, task, status, source, end_reason) IN (
+			SELECT app_id, bucket, key_id, account_id, model, task, status, source, end_reason FROM usage_minute WHERE bucket < $1 ORDER BY bucket LIMIT $2)`
 
 	deleteOldHours = `
-		DELETE FROM usage_hour WHERE bucket < $1 AND bucket IN (
-			SELECT u.bucket FROM usage_hour AS u WHERE u.bucket < $1 GROUP BY u.bucket ORDER BY u.bucket LIMIT $2)`
+		DELETE FROM usage_hour WHERE (app_id, bucket, key_id, account_id, model, task, status, source, end_reason) IN (
+			SELECT app_id, bucket, key_id, account_id, model, task, status, source, end_reason FROM usage_hour WHERE bucket < $1 ORDER BY bucket LIMIT $2)`
 
 	deleteOldAppHours = `
-		DELETE FROM usage_app_hour WHERE bucket < $1 AND bucket IN (
-			SELECT u.bucket FROM usage_app_hour AS u WHERE u.bucket < $1 GROUP BY u.bucket ORDER BY u.bucket LIMIT $2)`
+		DELETE FROM usage_app_hour WHERE (app_id, bucket, account_id) IN (
+			SELECT app_id, bucket, account_id FROM usage_app_hour WHERE bucket < $1 ORDER BY bucket LIMIT $2)`
 )
 
 func ledgerStatements() map[string]string {

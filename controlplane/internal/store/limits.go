@@ -15,9 +15,8 @@ const (
 	TxBackoffMax     = 200 * time.Millisecond
 	RetryAfter       = 2 * time.Second // what callers are told while the database is away
 
-	SketchBytes   = 1536 // of a rollup's two sketches; longer ones are compacted. A row stays below what is stored out of line
-	PruneBuckets  = 60   // minutes and hours of usage that one transaction deletes
-	PruneCallRows = 5000 // entries of the log of calls that one transaction deletes
+	SketchBytes = 1536 // of a rollup's two sketches; longer ones are compacted. A row stays below what is stored out of line
+	PruneRows   = 2000 // old rows of a table that one statement deletes; the next page is another transaction
 
 	KeyReadsKept        = 400 * 24 * time.Hour // how long it is kept who read a key
 	RetiredKeysMax      = 1000                 // keys whose ended values go in one round of housekeeping

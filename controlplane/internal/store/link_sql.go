@@ -15,7 +15,9 @@ const (
 
 	verifyDeveloper = `UPDATE developers SET verified_at = $2 WHERE id = $1 AND verified_at IS NULL`
 
-	deleteExpiredLinks = `DELETE FROM account_links WHERE expires_at < $1`
+	deleteExpiredLinks = `
+		DELETE FROM account_links WHERE hash IN (
+			SELECT hash FROM account_links WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
 )
 
 func linkStatements() map[string]string {

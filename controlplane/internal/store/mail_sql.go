@@ -27,7 +27,9 @@ const (
 		SELECT id, recipient, template, attempts, reason, created_at, dead_at FROM mail_outbox
 		WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT $1`
 
-	deleteOldMail = `DELETE FROM mail_outbox WHERE dead_at < $1`
+	deleteOldMail = `
+		DELETE FROM mail_outbox WHERE id IN (
+			SELECT id FROM mail_outbox WHERE dead_at IS NOT NULL AND dead_at < $1 ORDER BY dead_at LIMIT $2)`
 )
 
 func mailStatements() map[string]string {

@@ -18,7 +18,9 @@ const (
 
 	deleteOldKeyRequestsOf = `DELETE FROM key_requests WHERE developer_id = $1 AND created_at <= $2`
 
-	deleteOldKeyRequests = `DELETE FROM key_requests WHERE created_at <= $1`
+	deleteOldKeyRequests = `
+		DELETE FROM key_requests WHERE (developer_id, idempotency_hash) IN (
+			SELECT developer_id, idempotency_hash FROM key_requests WHERE created_at <= $1 ORDER BY created_at LIMIT $2)`
 
 	countValues = `
 		SELECT count(*) FROM api_key_secrets

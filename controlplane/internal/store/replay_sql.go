@@ -31,7 +31,9 @@ const (
 
 	freeReplay = `DELETE FROM call_replays WHERE claim_id = $1 AND running`
 
-	deleteOldReplays = `DELETE FROM call_replays WHERE created_at <= $1`
+	deleteOldReplays = `
+		DELETE FROM call_replays WHERE (scope_id, key_hash) IN (
+			SELECT scope_id, key_hash FROM call_replays WHERE created_at <= $1 ORDER BY created_at LIMIT $2)`
 )
 
 func replayStatements() map[string]string {

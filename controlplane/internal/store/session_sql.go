@@ -25,7 +25,9 @@ const (
 		WHERE developer_id = $1 AND id NOT IN (
 			SELECT id FROM sessions WHERE developer_id = $1 ORDER BY created_at DESC, id LIMIT $2)`
 
-	deleteExpiredSessions = `DELETE FROM sessions WHERE expires_at < $1`
+	deleteExpiredSessions = `
+		DELETE FROM sessions WHERE id IN (
+			SELECT id FROM sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
 
 	insertRefresh = `INSERT INTO session_refreshes (hash, session_id, created_at) VALUES ($1, $2, $3)`
 
@@ -33,7 +35,9 @@ const (
 
 	useRefresh = `UPDATE session_refreshes SET used_at = $2 WHERE hash = $1`
 
-	deleteOldRefreshes = `DELETE FROM session_refreshes WHERE used_at < $1`
+	deleteOldRefreshes = `
+		DELETE FROM session_refreshes WHERE hash IN (
+			SELECT hash FROM session_refreshes WHERE used_at IS NOT NULL AND used_at < $1 ORDER BY used_at LIMIT $2)`
 )
 
 func sessionStatements() map[string]string {

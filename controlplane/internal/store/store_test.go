@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,5 +235,27 @@ func TestHousekeepingRemovesOnlyTheOld(t *testing.T) {
 	var sessions int
 	if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM sessions`).Scan(&sessions); err != nil || sessions != 1 {
 		t.Errorf("%d sessions left: %v", sessions, err)
+	}
+}
+
+// TestWhatIsOldIsDeletedInPages: no statement of housekeeping deletes as much as there happens to be.
+func TestWhatIsOldIsDeletedInPages(t *testing.T) {
+	for name, sql := range Statements() {
+		old := strings.HasPrefix(name, "deleteOld") || strings.HasPrefix(name, "deleteExpired")
+		if old && !strings.HasSuffix(name, "Of") && !strings.Contains(sql, "LIMIT $2") { // those of somebody are few
+			t.Errorf("%s has no limit", name)
+		}
+	}
+	s := open(t)
+	ended := micros().Add(-time.Hour)
+	if _, err := s.pool.Exec(t.Context(), `INSERT INTO account_links (hash, kind, created_at, expires_at)
+		SELECT decode(lpad(to_hex(n), 8, '0'), 'hex'), 'verify', $1, $1 FROM generate_series(1, $2::INT8) AS n`, ended, 2*PruneRows+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := census(t, s)["account_links"]; left != 0 {
+		t.Errorf("%d rows are left", left)
 	}
 }

@@ -42,6 +42,7 @@ CREATE TABLE IF NOT EXISTS session_refreshes (
     CONSTRAINT session_refreshes_session_fk FOREIGN KEY (session_id) REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS session_refreshes_session ON session_refreshes (session_id);
+CREATE INDEX IF NOT EXISTS session_refreshes_used_idx ON session_refreshes (used_at) WHERE used_at IS NOT NULL;
 
 -- Links in mails: the SHA-256 of what they carry, which works once. Without a developer it is a link that nobody got: asking
 -- for one costs the same whether the address has an account or not.

@@ -18,3 +18,6 @@ CREATE TABLE IF NOT EXISTS mail_outbox (
     CONSTRAINT mail_outbox_pk PRIMARY KEY (id)
 );
 CREATE INDEX IF NOT EXISTS mail_outbox_next ON mail_outbox (next_at) WHERE dead_at IS NULL;
+CREATE INDEX IF NOT EXISTS mail_outbox_dead_idx ON mail_outbox (dead_at) WHERE dead_at IS NOT NULL;
+-- For the removal of an account.
+CREATE INDEX IF NOT EXISTS mail_outbox_recipient_idx ON mail_outbox (recipient);

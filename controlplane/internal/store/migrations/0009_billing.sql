@@ -66,3 +66,4 @@ CREATE TABLE IF NOT EXISTS billing_events (
     CONSTRAINT billing_events_state CHECK (state IN ('waiting', 'done', 'dead'))
 );
 CREATE INDEX IF NOT EXISTS billing_events_next ON billing_events (next_at) WHERE state = 'waiting';
+CREATE INDEX IF NOT EXISTS billing_events_done_idx ON billing_events (next_at) WHERE state = 'done';

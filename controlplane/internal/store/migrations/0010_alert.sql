@@ -39,4 +39,5 @@ CREATE TABLE IF NOT EXISTS usage_alert_deliveries (
     CONSTRAINT usage_alert_deliveries_account_fk FOREIGN KEY (account_id) REFERENCES usage_alerts (account_id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS usage_alert_deliveries_next ON usage_alert_deliveries (next_at) WHERE state = 'waiting';
+CREATE INDEX IF NOT EXISTS usage_alert_deliveries_ended_idx ON usage_alert_deliveries (next_at) WHERE state <> 'waiting';
 CREATE INDEX IF NOT EXISTS usage_alert_deliveries_account ON usage_alert_deliveries (account_id, created_at);

@@ -58,7 +58,8 @@ CREATE TABLE public.session_refreshes (
 	created_at TIMESTAMPTZ NOT NULL,
 	used_at TIMESTAMPTZ NULL,
 	CONSTRAINT session_refreshes_pk PRIMARY KEY (hash ASC),
-	INDEX session_refreshes_session (session_id ASC)
+	INDEX session_refreshes_session (session_id ASC),
+	INDEX session_refreshes_used_idx (used_at ASC) WHERE used_at IS NOT NULL
 ) WITH (schema_locked = true);
 CREATE TABLE public.account_links (
 	hash BYTES NOT NULL,
@@ -419,7 +420,9 @@ CREATE TABLE public.mail_outbox (
 	expires_at TIMESTAMPTZ NOT NULL,
 	dead_at TIMESTAMPTZ NULL,
 	CONSTRAINT mail_outbox_pk PRIMARY KEY (id ASC),
-	INDEX mail_outbox_next (next_at ASC) WHERE dead_at IS NULL
+	INDEX mail_outbox_next (next_at ASC) WHERE dead_at IS NULL,
+	INDEX mail_outbox_dead_idx (dead_at ASC) WHERE dead_at IS NOT NULL,
+	INDEX mail_outbox_recipient_idx (recipient ASC)
 ) WITH (schema_locked = true);
 CREATE TABLE public.billing_accounts (
 	account_id UUID NOT NULL,
@@ -473,6 +476,7 @@ CREATE TABLE public.billing_events (
 	next_at TIMESTAMPTZ NOT NULL,
 	CONSTRAINT billing_events_pk PRIMARY KEY (id ASC),
 	INDEX billing_events_next (next_at ASC) WHERE state = 'waiting':::STRING,
+	INDEX billing_events_done_idx (next_at ASC) WHERE state = 'done':::STRING,
 	CONSTRAINT billing_events_state CHECK (state IN ('waiting':::STRING, 'done':::STRING, 'dead':::STRING))
 ) WITH (schema_locked = true);
 CREATE TABLE public.usage_alerts (
@@ -506,6 +510,7 @@ CREATE TABLE public.usage_alert_deliveries (
 	next_at TIMESTAMPTZ NOT NULL,
 	CONSTRAINT usage_alert_deliveries_pk PRIMARY KEY (id ASC),
 	INDEX usage_alert_deliveries_next (next_at ASC) WHERE state = 'waiting':::STRING,
+	INDEX usage_alert_deliveries_ended_idx (next_at ASC) WHERE state != 'waiting':::STRING,
 	INDEX usage_alert_deliveries_account (account_id ASC, created_at ASC),
 	CONSTRAINT usage_alert_deliveries_state CHECK (state IN ('waiting':::STRING, 'done':::STRING, 'dead':::STRING))
 ) WITH (schema_locked = true);

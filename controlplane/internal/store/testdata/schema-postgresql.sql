@@ -174,6 +174,7 @@ CREATE TABLE billing_events (
     CONSTRAINT billing_events_pk PRIMARY KEY (id),
     CONSTRAINT billing_events_state CHECK ((state = ANY (ARRAY['waiting'::text, 'done'::text, 'dead'::text])))
 );
+CREATE INDEX billing_events_done_idx ON public.billing_events USING btree (next_at) WHERE (state = 'done'::text);
 CREATE INDEX billing_events_next ON public.billing_events USING btree (next_at) WHERE (state = 'waiting'::text);
 
 CREATE TABLE billing_subscriptions (
@@ -309,7 +310,9 @@ CREATE TABLE mail_outbox (
     dead_at timestamp with time zone,
     CONSTRAINT mail_outbox_pk PRIMARY KEY (id)
 );
+CREATE INDEX mail_outbox_dead_idx ON public.mail_outbox USING btree (dead_at) WHERE (dead_at IS NOT NULL);
 CREATE INDEX mail_outbox_next ON public.mail_outbox USING btree (next_at) WHERE (dead_at IS NULL);
+CREATE INDEX mail_outbox_recipient_idx ON public.mail_outbox USING btree (recipient);
 
 CREATE TABLE nodes (
     id uuid NOT NULL,
@@ -408,6 +411,7 @@ CREATE TABLE session_refreshes (
     CONSTRAINT session_refreshes_session_fk FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
 CREATE INDEX session_refreshes_session ON public.session_refreshes USING btree (session_id);
+CREATE INDEX session_refreshes_used_idx ON public.session_refreshes USING btree (used_at) WHERE (used_at IS NOT NULL);
 
 CREATE TABLE sessions (
     id uuid NOT NULL,
@@ -446,6 +450,7 @@ CREATE TABLE usage_alert_deliveries (
     CONSTRAINT usage_alert_deliveries_state CHECK ((state = ANY (ARRAY['waiting'::text, 'done'::text, 'dead'::text])))
 );
 CREATE INDEX usage_alert_deliveries_account ON public.usage_alert_deliveries USING btree (account_id, created_at);
+CREATE INDEX usage_alert_deliveries_ended_idx ON public.usage_alert_deliveries USING btree (next_at) WHERE (state <> 'waiting'::text);
 CREATE INDEX usage_alert_deliveries_next ON public.usage_alert_deliveries USING btree (next_at) WHERE (state = 'waiting'::text);
 
 CREATE TABLE usage_alerts (
