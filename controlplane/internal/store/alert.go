@@ -124,7 +124,7 @@ func (s *Store) AlertUsage(ctx context.Context, day time.Time, after string, lim
 	if after == "" {
 		after = uuid.Nil.String()
 	}
-	found, err := settled(func() ([]row, error) { return rows[row](ctx, s.pool, selectAlertUsage, day.UTC(), after, limit) })
+	found, err := rows[row](ctx, s.pool, selectAlertUsage, day.UTC(), after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read usage for alerts: %w", err)
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -141,4 +144,49 @@ func TestACommitIsRefusedOnlyByAnErrorThatSaysSo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// colliding is a pool whose first statements collide.
+type colliding struct {
+	querier
+	left int
+}
+
+func (c *colliding) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if c.left--; c.left >= 0 {
+		return nil, &pgconn.PgError{Severity: "ERROR", Code: codeSerialization, Message: "injected"}
+	}
+	return c.querier.Query(ctx, sql, args...)
+}
+
+func TestAReadThatCollidesIsRunAgain(t *testing.T) {
+	s := open(t)
+	if _, err := one[configRevRow](t.Context(), &colliding{s.pool, ReadAttemptsMax - 1}, selectConfigRev); err != nil {
+		t.Errorf("with %d collisions: %v", ReadAttemptsMax-1, err)
+	}
+	_, err := one[configRevRow](t.Context(), &colliding{s.pool, ReadAttemptsMax}, selectConfigRev)
+	if e := apierr.From(err); e == nil || e.Kind != apierr.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("with %d collisions: %v", ReadAttemptsMax, err)
+	}
+}
+
+// TestEveryStatementIsRunAgain: outside of transactions there is no way to the database but those of store.go, which do it.
+func TestEveryStatementIsRunAgain(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files found")
+	}
+	direct := regexp.MustCompile(`pool\.(Query|QueryRow|Exec|SendBatch|CopyFrom)\(`)
+	for _, file := range files {
+		if file == "store.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := direct.FindString(string(text)); found != "" {
+			t.Errorf("%s has %s…)", file, found)
+		}
+	}
 }

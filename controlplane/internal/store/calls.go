@@ -60,10 +60,8 @@ func (s *Store) Calls(ctx context.Context, q ledger.CallQuery) ([]ledger.Call, e
 	if q.KeyID != "" {
 		key = q.KeyID
 	}
-	found, err := settled(func() ([]row, error) {
-		return rows[row](ctx, s.pool, selectCalls, q.AppID, q.From, q.To, q.Before.At, q.Before.ID, key, q.Model,
-			q.StatusFrom, cmp.Or(q.StatusTo, 1000), q.Limit)
-	})
+	found, err := rows[row](ctx, s.pool, selectCalls, q.AppID, q.From, q.To, q.Before.At, q.Before.ID, key, q.Model,
+		q.StatusFrom, cmp.Or(q.StatusTo, 1000), q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("read calls: %w", err)
 	}
@@ -83,7 +81,7 @@ func (s *Store) CallsLeftOut(ctx context.Context, appID string, since time.Time)
 	type row struct {
 		Calls int64 `db:"calls"`
 	}
-	found, err := settled(func() (row, error) { return one[row](ctx, s.pool, selectCallsLeft, appID, since.UTC()) })
+	found, err := one[row](ctx, s.pool, selectCallsLeft, appID, since.UTC())
 	if err != nil {
 		return 0, fmt.Errorf("read how many calls were left out: %w", err)
 	}

@@ -65,7 +65,7 @@ func (s *Store) Counters(ctx context.Context) (counter.State, error) {
 		Name    *string   `db:"name"`
 		Count   *int64    `db:"count"`
 	}
-	found, err := settled(func() ([]row, error) { return rows[row](ctx, s.pool, selectPublicCounters) })
+	found, err := rows[row](ctx, s.pool, selectPublicCounters)
 	if err != nil {
 		return counter.State{}, fmt.Errorf("read the public counters: %w", err)
 	}

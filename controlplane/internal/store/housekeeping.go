@@ -61,10 +61,10 @@ func (s *Store) tidy(ctx context.Context) error {
 	return s.retireValues(ctx)
 }
 
-// deleteOld deletes page by page, so that no transaction is long. One that collides is left to the next round.
+// deleteOld deletes page by page, so that no transaction is long.
 func (s *Store) deleteOld(ctx context.Context, sql string, before time.Time) error {
 	for {
-		tag, err := s.pool.Exec(ctx, sql, before, PruneRows)
+		tag, err := s.alone(ctx, sql, before, PruneRows)
 		if err != nil || tag.RowsAffected() < PruneRows {
 			return err
 		}

@@ -19,7 +19,7 @@ func (s *Store) Usage(ctx context.Context, r ledger.Range) (ledger.Answer, error
 	if r.Unit == ledger.Hour {
 		args = append(args, r.WholeFrom, r.WholeTo)
 	}
-	a, err := settled(func() (ledger.Answer, error) { return collect(ctx, s.pool, addUp, usageSQL(r), args) })
+	a, err := collect(ctx, s.pool, addUp, usageSQL(r), args)
 	if err != nil {
 		return ledger.Answer{}, fmt.Errorf("read usage: %w", err)
 	}
@@ -85,7 +85,7 @@ func (s *Store) Closed(ctx context.Context) (ledger.Closed, error) {
 		Days  int64      `db:"days"`
 		At    *time.Time `db:"at"`
 	}
-	found, err := settled(func() (row, error) { return one[row](ctx, s.pool, selectClosed) })
+	found, err := one[row](ctx, s.pool, selectClosed)
 	if err != nil {
 		return ledger.Closed{}, fmt.Errorf("read closed days: %w", err)
 	}
@@ -117,7 +117,7 @@ func (s *Store) AccountDay(ctx context.Context, accountID string, day time.Time)
 	type row struct {
 		Calls int64 `db:"calls"`
 	}
-	found, err := settled(func() (row, error) { return one[row](ctx, s.pool, selectAccountDay, accountID, day.UTC()) })
+	found, err := one[row](ctx, s.pool, selectAccountDay, accountID, day.UTC())
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}
@@ -153,11 +153,11 @@ func (s *Store) AccountMinute(ctx context.Context, accountID string, minute time
 		return c
 	}
 	args := []any{accountID, minute.Add(-time.Minute), minute, ledger.MinuteRowsMax}
-	keys, err := settled(func() ([]keyRow, error) { return rows[keyRow](ctx, s.pool, selectKeyMinutes, args...) })
+	keys, err := rows[keyRow](ctx, s.pool, selectKeyMinutes, args...)
 	if err != nil {
 		return ledger.MinuteAnswer{}, fmt.Errorf("read what keys were used: %w", err)
 	}
-	apps, err := settled(func() ([]appRow, error) { return rows[appRow](ctx, s.pool, selectAppMinutes, args...) })
+	apps, err := rows[appRow](ctx, s.pool, selectAppMinutes, args...)
 	if err != nil {
 		return ledger.MinuteAnswer{}, fmt.Errorf("read what apps were used: %w", err)
 	}
@@ -177,7 +177,7 @@ func (s *Store) AccountDays(ctx context.Context, accounts []string, day time.Tim
 		AccountID string `db:"account_id"`
 		Calls     int64  `db:"calls"`
 	}
-	found, err := settled(func() ([]row, error) { return rows[row](ctx, s.pool, selectAccountDays, accounts, day.UTC()) })
+	found, err := rows[row](ctx, s.pool, selectAccountDays, accounts, day.UTC())
 	if err != nil {
 		return nil, fmt.Errorf("read usage of a day: %w", err)
 	}

@@ -11,6 +11,7 @@ const (
 	IdleInTxTimeout  = TxTimeout            // for a pause within a transaction, by the server's own clock
 	TxAttemptsMax    = 25                   // transactions that one piece of work gets while it keeps colliding with others
 	TxRestartsMax    = 3                    // further runs within each of them, without a pause; CockroachDB only
+	ReadAttemptsMax  = 5                    // runs of a single statement that keeps colliding
 	TxBackoffMin     = 2 * time.Millisecond // pause before the second run; doubles
 	TxBackoffMax     = 200 * time.Millisecond
 	RetryAfter       = 2 * time.Second // what callers are told while the database is away

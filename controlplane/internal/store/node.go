@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"modelgate.internal/controlplane/internal/node"
 	"modelgate.internal/shared/plane"
@@ -29,7 +28,7 @@ func (s *Store) JoinNode(ctx context.Context, n node.Node, secret node.Digest, l
 
 // NodeBySecret implements [node.Store].
 func (s *Store) NodeBySecret(ctx context.Context, secret node.Digest) (node.Node, bool, error) {
-	row, err := settled(func() (nodeRow, error) { return one[nodeRow](ctx, s.pool, selectNodeBySecret, secret[:]) })
+	row, err := one[nodeRow](ctx, s.pool, selectNodeBySecret, secret[:])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return node.Node{}, false, nil
 	}
@@ -50,13 +49,9 @@ func (s *Store) NodeSeen(ctx context.Context, id string, at time.Time) error {
 // NodeAcked implements [node.Store]. It is one statement without a transaction around it, because revocations wait for it and
 // saying it twice does no harm.
 func (s *Store) NodeAcked(ctx context.Context, id string, ack plane.Ack, at time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
-	defer cancel()
-	_, err := settled(func() (pgconn.CommandTag, error) {
-		return s.pool.Exec(ctx, ackNode, id, int64(ack.Epoch), int64(ack.Version), at, ack.KeysHeld, ack.Build)
-	})
+	_, err := s.alone(ctx, ackNode, id, int64(ack.Epoch), int64(ack.Version), at, ack.KeysHeld, ack.Build)
 	if err != nil {
-		return fmt.Errorf("store acknowledgement: %w", away(err))
+		return fmt.Errorf("store acknowledgement: %w", err)
 	}
 	return nil
 }
@@ -74,7 +69,7 @@ func (s *Store) ForgetNode(ctx context.Context, name string, at time.Time) (bool
 
 // Nodes implements [node.Store].
 func (s *Store) Nodes(ctx context.Context) ([]node.Node, error) {
-	found, err := settled(func() ([]nodeRow, error) { return rows[nodeRow](ctx, s.pool, selectNodes) })
+	found, err := rows[nodeRow](ctx, s.pool, selectNodes)
 	if err != nil {
 		return nil, fmt.Errorf("read nodes: %w", err)
 	}
@@ -109,18 +104,3 @@ func (r nodeRow) node() node.Node {
 	}
 	return n
 }
-
-// settled repeats a single reading statement that collided with a transaction, which serializable isolation allows.
-func settled[T any](read func() (T, error)) (T, error) {
-	result, err := read()
-	for range readAttemptsMax - 1 {
-		if !collided(err) {
-			break
-		}
-		result, err = read()
-	}
-	return result, err
-}
-
-// readAttemptsMax bounds settled.
-const readAttemptsMax = 5

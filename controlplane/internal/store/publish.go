@@ -24,10 +24,8 @@ func (s *Store) ChangesBetween(ctx context.Context, after, upTo plane.Version, l
 
 // RecordsAfter implements [publish.Log].
 func (s *Store) RecordsAfter(ctx context.Context, after publish.RecordID, limit int) ([]plane.Change, error) {
-	found, err := settled(func() ([]plane.Change, error) {
-		read := func(r pgx.Rows) ([]plane.Change, error) { return readRecords(r, limit) }
-		return collect(ctx, s.pool, read, selectRecordsAfter, []any{after.Kind, after.ID, limit})
-	})
+	read := func(r pgx.Rows) ([]plane.Change, error) { return readRecords(r, limit) }
+	found, err := collect(ctx, s.pool, read, selectRecordsAfter, []any{after.Kind, after.ID, limit})
 	if err != nil {
 		return nil, fmt.Errorf("read published records: %w", err)
 	}
@@ -76,7 +74,7 @@ type recordEnd struct {
 }
 
 func (s *Store) changes(ctx context.Context, sql string, args ...any) ([]plane.Change, error) {
-	found, err := settled(func() ([]changeRow, error) { return rows[changeRow](ctx, s.pool, sql, args...) })
+	found, err := rows[changeRow](ctx, s.pool, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read published changes: %w", err)
 	}
@@ -88,7 +86,7 @@ func (s *Store) OldestChange(ctx context.Context) (plane.Version, bool, error) {
 	type row struct {
 		Rev int64 `db:"rev"`
 	}
-	oldest, err := settled(func() (row, error) { return one[row](ctx, s.pool, selectOldestChange) })
+	oldest, err := one[row](ctx, s.pool, selectOldestChange)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, false, nil
 	}

@@ -123,17 +123,28 @@ func one[T any](ctx context.Context, q querier, sql string, args ...any) (T, err
 }
 
 func collect[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, error), sql string, args []any) (R, error) {
-	_, inTx := q.(pgx.Tx)
-	if !inTx {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, QueryTimeout)
-		defer cancel()
+	if _, inTx := q.(pgx.Tx); inTx {
+		return query(ctx, q, read, sql, args)
 	}
-	result, err := query(ctx, q, read, sql, args)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && !inTx && stalePlan(e) {
-		result, err = query(ctx, q, read, sql, args)
+	return settled(ctx, func(ctx context.Context) (R, error) { return query(ctx, q, read, sql, args) })
+}
+
+// alone executes a statement that needs no transaction around it and does no harm when it is executed twice.
+func (s *Store) alone(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return settled(ctx, func(ctx context.Context) (pgconn.CommandTag, error) { return s.pool.Exec(ctx, sql, args...) })
+}
+
+// settled runs a statement outside of a transaction, within QueryTimeout. Isolation that is serializable lets it collide even when it
+// only reads; then it is run again.
+func settled[R any](ctx context.Context, run func(ctx context.Context) (R, error)) (R, error) {
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
+	defer cancel()
+	result, err := run(ctx)
+	for n, backoff := 1, TxBackoffMin; n < ReadAttemptsMax && collided(err) && pause(ctx, backoff); n++ {
+		result, err = run(ctx)
+		backoff = min(2*backoff, TxBackoffMax)
 	}
-	if err != nil && !inTx {
+	if err != nil {
 		err = away(err)
 	}
 	return result, err

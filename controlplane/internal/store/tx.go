@@ -46,7 +46,29 @@ func (s *Store) Tx(ctx context.Context, name string, fn func(ctx context.Context
 			return fmt.Errorf("%s: %w", name, away(err))
 		}
 	}
-	if err := s.restart(ctx, fn); err != nil {
+	run := s.attempt
+	if s.inPlace {
+		run = s.executeTx
+	}
+	if err := restart(ctx, run, fn); err != nil {
+		return fmt.Errorf("%s: %w", name, away(err))
+	}
+	return nil
+}
+
+// Snapshot runs fn in a transaction that only reads, and reads all of one moment. Whoever writes neither waits for it nor collides with
+// it. On CockroachDB the moment is just past, by the clock of the server that is asked. Errors and runs of fn are as with [Store.Tx].
+func (s *Store) Snapshot(ctx context.Context, name string, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.txTimeout)
+	defer cancel()
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	if s.cockroach {
+		options = pgx.TxOptions{BeginQuery: "BEGIN TRANSACTION READ ONLY, AS OF SYSTEM TIME '-1us'"}
+	}
+	run := func(ctx context.Context, fn work) error {
+		return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return fn(ctx, tx) })
+	}
+	if err := restart(ctx, run, fn); err != nil {
 		return fmt.Errorf("%s: %w", name, away(err))
 	}
 	return nil
@@ -70,12 +92,11 @@ func (s *Store) discard(ctx context.Context, fn func(ctx context.Context, tx pgx
 	return err
 }
 
+// work is what is done in a transaction.
+type work = func(ctx context.Context, tx pgx.Tx) error
+
 // restart runs fn until it does not collide: in a new transaction, after a pause that grows.
-func (s *Store) restart(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	run := s.attempt
-	if s.inPlace {
-		run = s.executeTx
-	}
+func restart(ctx context.Context, run func(ctx context.Context, fn work) error, fn work) error {
 	backoff := TxBackoffMin
 	for attempt := 1; ; attempt++ {
 		err := run(ctx, fn)
@@ -85,14 +106,22 @@ func (s *Store) restart(ctx context.Context, fn func(ctx context.Context, tx pgx
 		if attempt == TxAttemptsMax {
 			return &collisionError{attempt, err}
 		}
-		pause := time.NewTimer(backoff/2 + rand.N(backoff)) //nolint:gosec // jitter needs no secrecy
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if !pause(ctx, backoff) {
 			return &collisionError{attempt, errors.Join(ctx.Err(), err)}
-		case <-pause.C:
 		}
 		backoff = min(2*backoff, TxBackoffMax)
+	}
+}
+
+// pause waits for about so long, and reports false when ctx ended before.
+func pause(ctx context.Context, about time.Duration) bool {
+	timer := time.NewTimer(about/2 + rand.N(about)) //nolint:gosec // jitter needs no secrecy
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
