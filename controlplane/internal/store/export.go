@@ -21,7 +21,7 @@ var _ export.Reader = (*Store)(nil)
 // Export implements [export.Reader].
 func (s *Store) Export(ctx context.Context, developerID string) (export.Document, error) {
 	var d export.Document
-	err := s.Tx(ctx, "export account", func(ctx context.Context, tx pgx.Tx) (err error) {
+	err := s.Snapshot(ctx, "export account", func(ctx context.Context, tx pgx.Tx) (err error) {
 		d, err = exportOf(ctx, tx, developerID)
 		return err
 	})
