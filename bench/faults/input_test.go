@@ -151,9 +151,12 @@ func framing() []*input {
 		malformed("a space before the colon", headed("X-Space : a", "Content-Length: LEN")),
 		malformed("a NUL in a header", headed("X-Nul: a\x00b", "Content-Length: LEN")),
 		malformed("two hosts", headed("Host: other", "Content-Length: LEN")),
-		malformed("a chunk size that is none", func(key, _ string) string {
-			return strings.Replace(raw(post, key, "zz\r\n"), "Content-Length: 4", "Transfer-Encoding: chunked", 1)
-		}),
+		{ // chunks are read when it is known who calls
+			name: "a chunk size that is none", close: true, wants: []answered{{status: 400}}, calls: map[int]int64{400: 1},
+			sends: func(key, _ string) string {
+				return strings.Replace(raw(post, key, "zz\r\n"), "Content-Length: 4", "Transfer-Encoding: chunked", 1)
+			},
+		},
 		{
 			name: "a body that ends early", close: true, ends: true, wants: []answered{{status: 400}},
 			sends: func(key, _ string) string { return strings.TrimSuffix(raw(post, key, `{"prompt":"x"}`), `"}`) },
@@ -171,7 +174,7 @@ func framing() []*input {
 			sends: func(key, _ string) string { return raw(post, key, strings.Repeat("x", imageBodyMax+1)) },
 		},
 		{
-			name: "chunks too large", close: true, wants: []answered{{status: 413}},
+			name: "chunks too large", close: true, wants: []answered{{status: 413, says: strconv.Itoa(imageBodyMax)}}, calls: map[int]int64{413: 1},
 			sends: func(key, _ string) string {
 				return chunked(raw(post, key, ""), strings.Repeat("x", imageBodyMax+1), 1<<20)
 			},
@@ -206,7 +209,7 @@ func protocols() []*input {
 	})
 	pipelined.asked, pipelined.calls = 2, map[int]int64{200: 2, 400: 1}
 	pipelined.wants = []answered{{status: 200, says: "You said: x 1"}, {status: 400}, {status: 200, says: "You said: x 3"}}
-	expecting := well("an expectation", func(key, id string) string { return raw(post, key, ask(id, ""), "Expect: 100-continue") })
+	expecting := well("an expectation", func(key, id string) string { return raw(post, key, ask(id, ""), "Expect: 100-Continue") })
 	expecting.wants = append([]answered{{status: 100}}, expecting.wants...)
 	old := well("HTTP/1.0", func(key, id string) string {
 		return strings.Replace(raw(post, key, ask(id, "")), "HTTP/1.1", "HTTP/1.0", 1)
@@ -220,6 +223,12 @@ func protocols() []*input {
 			sends: func(key, id string) string {
 				text := `{"stream":true,"prompt":"` + marked(id) + ` x"}`
 				return strings.Replace(raw(post, key, text), "HTTP/1.1", "HTTP/1.0", 1)
+			},
+		},
+		{
+			name: "another major version", close: true, wants: []answered{{status: 505}},
+			sends: func(key, id string) string {
+				return strings.Replace(raw(post, key, ask(id, "")), "HTTP/1.1", "HTTP/2.0", 1)
 			},
 		},
 		refused("a wrong method", "PUT "+agentPath, answered{status: 405, header: "Allow: POST, OPTIONS"}),
