@@ -19,8 +19,9 @@ func TestARefusedBodyIsReadOn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ours, theirs := net.Pipe()
-			began := time.Now()
+			began, done := time.Now(), make(chan struct{})
 			go func() {
+				defer close(done)
 				for time.Since(began) < tt.sends {
 					if _, err := theirs.Write(make([]byte, lingerPieceBytes)); err != nil {
 						return
@@ -33,6 +34,7 @@ func TestARefusedBodyIsReadOn(t *testing.T) {
 				t.Errorf("one that sends for %s is read for %s, want %s", tt.sends, took, tt.reads)
 			}
 			_, _ = ours.Close(), theirs.Close()
+			<-done
 		})
 	}
 }
