@@ -17,12 +17,13 @@ import (
 // cockroach is a private single-node CockroachDB without TLS on the loopback interface.
 type cockroach struct {
 	binary string
+	dir    string // it writes profiles where it runs
 	store  string
 	port   int
 }
 
 func newCockroach(o Options, binary string) *cockroach {
-	c := &cockroach{binary: binary, store: "path=" + filepath.Join(o.Dir, "cockroach")}
+	c := &cockroach{binary: binary, dir: o.Dir, store: "path=" + filepath.Join(o.Dir, "cockroach")}
 	if !o.Fsync {
 		c.store = "type=mem,size=25%"
 	}
@@ -47,6 +48,7 @@ func (c *cockroach) command() *exec.Cmd {
 	//nolint:gosec,noctx // the program is the one asked for; it ends by Stop
 	cmd := exec.Command(c.binary, "start-single-node", "--insecure", "--store="+c.store,
 		"--listen-addr=127.0.0.1:"+strconv.Itoa(c.port), "--http-addr=127.0.0.1:0")
+	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), "COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING=true")
 	return cmd
 }
