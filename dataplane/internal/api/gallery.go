@@ -12,14 +12,25 @@ import (
 // are personal data, so the same name with another account's key is another gallery, and no name reaches out of the account.
 const gallerySeparator = "/"
 
-// nameGalleries puts the names of galleries into the account, in the body and in the objects that it holds. Error: 422.
+// nameGalleries puts the names of galleries into the account, wherever they are in the body. Error: 422.
 func nameGalleries(account string, body map[string]any) error {
-	if err := nameGallery(account, body, "body"); err != nil {
-		return err
-	}
-	for name, value := range body {
-		if object, ok := value.(map[string]any); ok {
-			if err := nameGallery(account, object, "body", name); err != nil {
+	return nameGalleriesIn(account, body, []any{"body"})
+}
+
+func nameGalleriesIn(account string, v any, at []any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		if err := nameGallery(account, v, at); err != nil {
+			return err
+		}
+		for name, value := range v {
+			if err := nameGalleriesIn(account, value, append(at, name)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, element := range v {
+			if err := nameGalleriesIn(account, element, append(at, i)); err != nil {
 				return err
 			}
 		}
@@ -27,7 +38,7 @@ func nameGalleries(account string, body map[string]any) error {
 	return nil
 }
 
-func nameGallery(account string, object map[string]any, at ...any) error {
+func nameGallery(account string, object map[string]any, at []any) error {
 	given, ok := object["org_id"]
 	if !ok || given == account {
 		return nil

@@ -14,6 +14,7 @@ func TestAGalleryIsOfItsAccount(t *testing.T) {
 	for _, tt := range []struct{ path, body string }{
 		{"/api/v1/enroll", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/enroll", `{"input_data":{"org_id":"other","org_id":"@",` + image + `}}`}, // the last of two counts
+		{"/api/v1/enroll", `{"input_data":{"org_id":"@","more":{"org_id":"@"},"list":[[{"org_id":"@"}]],` + image + `}}`},
 		{"/api/v1/delete_enrollment", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/match", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/match", `{"org_id":"@","input_data":{"org_id":"@",` + image + `}}`},
