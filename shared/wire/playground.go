@@ -14,4 +14,6 @@ type CalibrateResult struct {
 	CameraID    string `json:"camera_id"`
 	Inliers     int64  `json:"inliers"`
 	TotalPoints int64  `json:"total_points"`
+
+	Receipt *Receipt `json:"receipt,omitempty"` // which nodes know the calibration; nil with wait=none
 }

@@ -171,19 +171,24 @@ func (a *API) calibrate(w http.ResponseWriter, r *http.Request, developerID stri
 	if err := readJSON(r, &req); err != nil {
 		return err
 	}
-	image, err := points("src_points", req.SrcPoints)
-	floor, floorErr := points("dst_points", req.DstPoints)
-	if items := append(err, floorErr...); len(items) > 0 {
+	wait, err := waitOf(r)
+	if err != nil {
+		return err
+	}
+	image, wrong := points("src_points", req.SrcPoints)
+	floor, alsoWrong := points("dst_points", req.DstPoints)
+	if items := append(wrong, alsoWrong...); len(items) > 0 {
 		return apierr.Violations(items...)
 	}
-	camera, failed := a.Playground.Calibrate(r.Context(), developerID, playground.Pairs{
+	camera, err := a.Playground.Calibrate(r.Context(), developerID, playground.Pairs{
 		SessionID: req.SessionID, CameraID: req.CameraID, Image: image, Floor: floor,
 	})
-	if failed != nil {
-		return failed
+	if err != nil {
+		return err
 	}
 	return writeJSON(w, wire.CalibrateResult{
 		Status: "calibrated", CameraID: camera.CameraID, Inliers: camera.Inliers, TotalPoints: camera.TotalPoints,
+		Receipt: a.newestReceipt(r, wait),
 	})
 }
 

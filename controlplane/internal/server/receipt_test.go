@@ -26,7 +26,7 @@ func TestWhoWaitsSaysForWhom(t *testing.T) {
 	}
 	for _, id := range []string{
 		"createKey", "regenerateKey", "revokeKey", "createDarwinToken", "revokeDarwinToken", "streamKey", "updateApp", "deleteApp",
-		"changePlan", "keepApps", "verifyCheckout",
+		"changePlan", "keepApps", "verifyCheckout", "playgroundMulticamCalibrate",
 	} {
 		if !slices.Contains(waits, id) {
 			t.Errorf("%s does not wait for the nodes", id)

@@ -47,7 +47,7 @@ func (a *API) addCalibrations(c *call.Call, req *wire.MulticamRequest, body map[
 	}
 	if len(lacking) > 0 {
 		return apierr.New(apierr.Conflict, fmt.Sprintf(
-			"Not calibrated in the session %q: %s. Calibrate with /dev/playground/multicam-calibrate of the portal first; nodes know of it within a moment.",
+			"Not calibrated in the session %q: %s. Calibrate with /dev/playground/multicam-calibrate of the portal first.",
 			req.SessionID, strings.Join(lacking, ", ")))
 	}
 	body["calibrations"] = told

@@ -1056,6 +1056,7 @@ export interface paths {
          * Calibrate a camera of a scene
          * @description Finds a homography from the camera's image to the floor (normalised DLT and RANSAC; pairs within 0.1 m are inliers) and stores it for the
          *     developer for 30 days, in place of an earlier one of the camera. Points that define none are 422, as are pairs of which too few agree.
+         *     Calls of `/api/v1/multicam-identify` have it too, at the nodes that the receipt names.
          */
         post: operations["playgroundMulticamCalibrate"];
         delete?: never;
@@ -4789,6 +4790,7 @@ export interface components {
             camera_id: string;
             inliers: number;
             total_points: number;
+            receipt?: components["schemas"]["Receipt"];
         };
         MulticamRequest: {
             /**
@@ -8774,7 +8776,16 @@ export interface operations {
     };
     playgroundMulticamCalibrate: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description What is made works at once: the answer comes when all live gateway nodes serve by the change, and its `receipt` names
+                 *     them. It comes after 2 seconds in any case, and a node that has lacked an earlier change for more than 2 seconds is waited
+                 *     for about 250 milliseconds: the receipt names the nodes that are missing, and the change is on its way to them. With `none`
+                 *     the answer comes as soon as the change is made, without a receipt.
+                 * @example nodes
+                 */
+                wait?: components["parameters"]["Wait"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8839,7 +8850,19 @@ export interface operations {
                      *       "status": "calibrated",
                      *       "camera_id": "cam-1",
                      *       "inliers": 4,
-                     *       "total_points": 4
+                     *       "total_points": 4,
+                     *       "receipt": {
+                     *         "complete": true,
+                     *         "waited_ms": 2,
+                     *         "nodes": [
+                     *           {
+                     *             "name": "edge-1",
+                     *             "version": 410,
+                     *             "ms": 2
+                     *           }
+                     *         ],
+                     *         "missing": []
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["CalibrateResult"];
