@@ -8,7 +8,7 @@ import (
 // From is whose a call is and what it asks. By it failures of different callers and requests are told apart.
 type From struct {
 	Account string // "" is a caller like any other
-	Body    []byte // of the request, which stays as it is until the call ends; nil where it is not at hand
+	Body    []byte // of the request, which stays as it is until the call ends or its stream began; nil where it is not at hand
 }
 
 // evidence is what calls have shown of late about a server.

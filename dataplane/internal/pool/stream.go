@@ -76,7 +76,8 @@ func (s *stream) attempt(g grant) failure {
 		s.begin(g.p.set.now())
 	}
 	if s.settled && tells {
-		s.ask = nil // and what it holds of the request
+		s.ask = nil // and what it holds of the request, which is given back now
+		s.grant.from.Body, s.way.tries.from.Body = nil, nil
 	}
 	return f
 }

@@ -3,10 +3,12 @@ package pool_test
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"modelgate.internal/dataplane/internal/call"
 	"modelgate.internal/dataplane/internal/pool"
@@ -134,4 +136,23 @@ func TestTheLatencyOfAStreamEndsWithItsFirstEvent(t *testing.T) {
 			t.Errorf("the server with the faster first event had %d streams of 40", got)
 		}
 	})
+}
+
+// TestAStreamThatBeganHoldsNoRequest: the gateway gives the memory of a body back then, and the body's bytes to another request.
+func TestAStreamThatBeganHoldsNoRequest(t *testing.T) {
+	f := newField(t, 1, 1, nil)
+	open := func() (call.Stream, weak.Pointer[[1 << 20]byte]) {
+		body := new([1 << 20]byte)
+		s, err := f.pool("p").OpenWith(t.Context(), pool.From{Account: "a", Body: body[:]}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, weak.Make(body)
+	}
+	s, kept := open()
+	runtime.GC()
+	if kept.Value() != nil {
+		t.Error("the body is still held")
+	}
+	s.Close()
 }
