@@ -50,19 +50,20 @@ func requestKinds() []string {
 	}
 }
 
-// requestWords are what servers say of requests, in lower case.
+// requestWords are what servers say of requests, in lower case. The name of a member alone says nothing: some servers show the request in
+// whatever error they have.
 func requestWords() []string {
 	return []string{
 		// tools and templates
-		"--jinja", "unsupported param", "tool_choice", "support tools", "cannot use tools", "tools with stream", "chat template", "jinja",
+		"--jinja", "unsupported param", "invalid tool_choice", "support tools", "cannot use tools", "tools with stream", "chat template", "jinja",
 		"roles must alternate", "row 1, column",
 		// images and audio
 		"image input is not supported", "audio input is not supported", "support image", "support vision", "failed to load image",
-		"failed to decode image", "cannot identify image", "invalid image", "base64",
+		"failed to decode image", "cannot identify image", "invalid image", "invalid base64", "decode base64",
 		// lengths
 		"context size", "context length", "context window", "prompt is too long", "input is too long", "too large to process",
 		// shapes
-		"failed to parse", "parse error", "json.exception", "grammar", "json schema", "json_schema", "response_format",
+		"failed to parse", "parse error", "json.exception", "grammar", "json schema", "response_format type",
 		"invalid request", "bad request", "missing required", "unknown field",
 	}
 }

@@ -83,6 +83,10 @@ func TestTheReasonOfAServersErrorIsPassedOn(t *testing.T) {
 			`{"detail":"lost\nthe GPU at 10.0.0.7:8000, see /var/log/model/error.log or http://admin:x@host/ with sk-12345"}`,
 			"lost the GPU at [removed] see [removed] or [removed] with [removed]",
 		},
+		{ // it shows what it was asked
+			`{"error":{"message":"KeyError in {\"model\":\"m\",\"tool_choice\":\"auto\",\"response_format\":\"b64_json\",\"json_schema\":{}}"}}`,
+			`KeyError in {"model":"m","tool_choice":"auto","response_format":"b64_json","json_schema":{}}`,
+		},
 		{"Internal Server Error", "answered with status 500. Try again later."},
 		{"", "answered with status 500. Try again later."},
 	} {
