@@ -126,7 +126,13 @@ func collect[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, erro
 	if _, inTx := q.(pgx.Tx); inTx {
 		return query(ctx, q, read, sql, args)
 	}
-	return settled(ctx, func(ctx context.Context) (R, error) { return query(ctx, q, read, sql, args) })
+	return settled(ctx, func(ctx context.Context) (R, error) {
+		if err := checkText(args); err != nil {
+			var none R
+			return none, err
+		}
+		return query(ctx, q, read, sql, args)
+	})
 }
 
 // alone executes a statement that needs no transaction around it and does no harm when it is executed twice.
@@ -180,7 +186,13 @@ func away(err error) error {
 		if serverAway(e) {
 			return errAway().Because(err)
 		}
-		return notText(e, err)
+		if e.Code == codeBadCharacter || e.Code == codeUntranslatable {
+			return notText(err)
+		}
+		return err
+	}
+	if errors.Is(err, errNUL) {
+		return notText(err)
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -208,11 +220,8 @@ func serverAway(e *pgconn.PgError) bool {
 	return false
 }
 
-// notText makes a 422 of text that PostgreSQL cannot keep: the character U+0000. CockroachDB keeps it.
-func notText(e *pgconn.PgError, err error) error {
-	if e.Code != codeBadCharacter && e.Code != codeUntranslatable {
-		return err
-	}
+// notText makes a 422 of text that is not kept.
+func notText(err error) error {
 	return apierr.Violations(apierr.Item{
 		Type: "value_error", Loc: []any{"body"}, Msg: "Value error, text must not contain the character U+0000",
 	}).Because(err)

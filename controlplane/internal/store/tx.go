@@ -147,6 +147,9 @@ func (b beginner) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, e
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
+	if b.s.cockroach {
+		tx = textTx{tx}
+	}
 	if b.s.faulty != nil {
 		tx = b.s.faulty(tx)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"modelgate.internal/controlplane/internal/account"
+	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/testkit"
 )
@@ -158,12 +158,22 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	}
 }
 
-// TestTextThatPostgresDoesNotKeep is refused; CockroachDB keeps it.
-func TestTextThatPostgresDoesNotKeep(t *testing.T) {
+// TestTextThatIsNotKept is refused on either database, though CockroachDB could keep it.
+func TestTextThatIsNotKept(t *testing.T) {
 	s := open(t)
 	_, err := s.CredentialsByEmail(t.Context(), "a\x00b")
-	if s.cockroach && !isErr(err, account.ErrNoDeveloper) || !s.cockroach && apierr.From(err).Kind != apierr.Invalid {
-		t.Errorf("got %v", err)
+	if apierr.From(err).Kind != apierr.Invalid {
+		t.Errorf("read: got %v", err)
+	}
+	d := developer(t, s, plan.Free)
+	a := newApp(d)
+	a.Description = "\x00"
+	if err := s.CreateApp(t.Context(), a); apierr.From(err).Kind != apierr.Invalid {
+		t.Errorf("written: got %v", err)
+	}
+	a.Description, a.Tasks = "", []string{"a", "\x00"}
+	if err := s.CreateApp(t.Context(), a); apierr.From(err).Kind != apierr.Invalid {
+		t.Errorf("written in a list: got %v", err)
 	}
 }
 
