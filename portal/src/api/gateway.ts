@@ -21,10 +21,13 @@ export async function callGateway(key: string, path: string, init: RequestInit =
   return response;
 }
 
-/** A call to the gateway that the control plane makes with the chosen key, whose value stays there. A refusal is thrown as a Failure. */
+/** The key of a call, or nothing: then the session itself calls, within its plan. */
+export type KeyChoice = { app_id: string; key_id: string } | Record<string, never>;
+
+/** A call to the gateway that the control plane makes for the developer. The value of a key stays there. A refusal is thrown as a Failure. */
 export async function callPlayground(
   path: string,
-  key: { app_id: string; key_id: string },
+  key: KeyChoice,
   body: object,
   signal?: AbortSignal,
 ): Promise<Response> {

@@ -1,5 +1,6 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
+import type { KeyChoice } from "../api/gateway";
 import { app as appQuery, apps as appsQuery } from "../api/queries";
 
 export interface UsableKey {
@@ -38,14 +39,22 @@ export function chosenKey(keys: UsableKey[], wanted: { app?: string; key?: strin
   );
 }
 
+/** What a call says of the key it is made with. */
+export function choiceOf(key: UsableKey | undefined): KeyChoice {
+  return key ? { app_id: key.app.app_id, key_id: key.key.key_id } : {};
+}
+
+/** With onNone, no key can be chosen, too. */
 export function KeyPicker({
   keys,
   chosen,
   onChange,
+  onNone,
 }: {
   keys: UsableKey[];
   chosen: UsableKey | undefined;
   onChange: (key: UsableKey) => void;
+  onNone?: () => void;
 }) {
   return (
     <label className="flex min-w-0 flex-col gap-1">
@@ -56,8 +65,10 @@ export function KeyPicker({
         onChange={(e) => {
           const key = keys.find((k) => k.key.key_id === e.target.value);
           if (key) onChange(key);
+          else onNone?.();
         }}
       >
+        {onNone && <option value="">No key: your session</option>}
         {keys.map(({ app, key }) => (
           <option key={key.key_id} value={key.key_id}>
             {app.name}: {key.hint}

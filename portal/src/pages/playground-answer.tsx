@@ -1,6 +1,6 @@
 import { memo, useEffect, useState } from "react";
 import { asFailure, type Failure } from "../api/failure";
-import { callPlayground } from "../api/gateway";
+import { callPlayground, type KeyChoice } from "../api/gateway";
 import { duration } from "../format/number";
 import { blobOf } from "../media/bytes";
 import { type Answer, rate } from "../stream/answer";
@@ -90,7 +90,7 @@ function Figures({ answer, running }: { answer: Answer; running: boolean }) {
 const longestSpeech = 5_000; // characters
 
 /** Has a text spoken by the gateway. */
-export function Speak({ appKey, text }: { appKey: { app_id: string; key_id: string }; text: string }) {
+export function Speak({ appKey, text }: { appKey: KeyChoice; text: string }) {
   const [url, setURL] = useState("");
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(false);

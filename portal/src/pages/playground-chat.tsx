@@ -12,7 +12,7 @@ import { type Answer, streamAnswer } from "../stream/answer";
 import { passageText } from "../stream/passage";
 import { Button } from "../ui/button";
 import { Card, Failed } from "../ui/layout";
-import type { UsableKey } from "./key-picker";
+import { choiceOf, type UsableKey } from "./key-picker";
 import { type Picture, readPicture } from "./picture";
 import { AnswerView, Asked, Speak } from "./playground-answer";
 
@@ -55,8 +55,8 @@ function body(settings: Settings, turns: Turn[], prompt: string): AgentBody {
 }
 
 /** A conversation with a language model: text streams, with a picture from a file or the camera, spoken or typed. */
-export function Chat({ chosen }: { chosen: UsableKey }) {
-  const key = { app_id: chosen.app.app_id, key_id: chosen.key.key_id };
+export function Chat({ chosen }: { chosen: UsableKey | undefined }) {
+  const key = choiceOf(chosen);
   const video = useRef<HTMLVideoElement>(null);
   const [live, setLive] = useState(false);
   const [more, setMore] = useState(false);

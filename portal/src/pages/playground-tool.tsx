@@ -9,8 +9,8 @@ import { FileRef } from "../snippet/snippet";
 import { SnippetTabs } from "../snippet/tabs";
 import { type Answer, streamAnswer } from "../stream/answer";
 import { Button } from "../ui/button";
-import { Card, Failed, Tag } from "../ui/layout";
-import type { UsableKey } from "./key-picker";
+import { Card, Empty, Failed, Tag } from "../ui/layout";
+import { choiceOf, type UsableKey } from "./key-picker";
 import { AnswerView, Media } from "./playground-answer";
 import type { Field, Given, Group, Tool } from "./playground-tools";
 
@@ -21,7 +21,7 @@ interface Result {
 }
 
 /** The operations of one kind, one at a time. */
-export function ToolGroup({ group, chosen }: { group: Group; chosen: UsableKey }) {
+export function ToolGroup({ group, chosen }: { group: Group; chosen: UsableKey | undefined }) {
   const [id, setID] = useState(group.tools[0]?.id);
   const tool = group.tools.find((t) => t.id === id);
   if (!tool) return null;
@@ -39,7 +39,13 @@ export function ToolGroup({ group, chosen }: { group: Group; chosen: UsableKey }
           </select>
         </label>
       )}
-      <Bench key={tool.id} tool={tool} chosen={chosen} />
+      {chosen || tool.playground ? (
+        <Bench key={tool.id} tool={tool} chosen={chosen} />
+      ) : (
+        <Empty icon="token" title="Choose a key">
+          This call goes from your browser to the gateway, with the value of a key.
+        </Empty>
+      )}
     </div>
   );
 }
@@ -52,8 +58,7 @@ function initial(tool: Tool): Record<string, string> {
   return Object.fromEntries(tool.fields.map((f) => [f.name, f.initial ?? f.options?.[0] ?? ""]));
 }
 
-function Bench({ tool, chosen }: { tool: Tool; chosen: UsableKey }) {
-  const key = { app_id: chosen.app.app_id, key_id: chosen.key.key_id };
+function Bench({ tool, chosen }: { tool: Tool; chosen: UsableKey | undefined }) {
   const [texts, setTexts] = useState(() => initial(tool));
   const [files, setFiles] = useState<Record<string, File>>({});
   const [result, setResult] = useState<Result>();
@@ -74,9 +79,10 @@ function Bench({ tool, chosen }: { tool: Tool; chosen: UsableKey }) {
     const body = tool.body(values);
     if (tool.playground) {
       const { path, endpoint } = tool.playground;
-      return callPlayground(path, key, endpoint ? { ...body, endpoint } : body, signal);
+      return callPlayground(path, choiceOf(chosen), endpoint ? { ...body, endpoint } : body, signal);
     }
-    const value = await credential(key.app_id, key.key_id);
+    if (!chosen) throw new Error("a call from the browser without a key");
+    const value = await credential(chosen.app.app_id, chosen.key.key_id);
     return callGateway(value, tool.path(values), { method: "POST", body: JSON.stringify(body), signal });
   };
 

@@ -1,8 +1,7 @@
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Tabs } from "radix-ui";
 import { asFailure } from "../api/failure";
-import { buttonClass } from "../ui/button";
-import { Empty, Failed, PageHead, Skeleton } from "../ui/layout";
+import { Failed, PageHead, Skeleton } from "../ui/layout";
 import { chosenKey, KeyPicker, type UsableKey, useUsableKeys } from "./key-picker";
 import { Chat } from "./playground-chat";
 import { ToolGroup } from "./playground-tool";
@@ -14,27 +13,9 @@ export function Playground() {
     <>
       <PageHead
         title="Playground"
-        about="Test calls with one of your keys. Its value stays on the server. They are counted and limited like any call of yours."
+        about="Test calls with one of your keys, whose value stays on the server, or without one. They are counted and limited like any call of yours."
       />
-      {error ? (
-        <Failed failure={asFailure(error)} />
-      ) : !keys ? (
-        <Skeleton lines={8} />
-      ) : keys.length === 0 ? (
-        <Empty
-          icon="play"
-          title="You need a key first"
-          action={
-            <Link to="/" className={buttonClass("primary")}>
-              To the quick start
-            </Link>
-          }
-        >
-          Make an app and a key. It takes two clicks.
-        </Empty>
-      ) : (
-        <Bench keys={keys} />
-      )}
+      {error ? <Failed failure={asFailure(error)} /> : !keys ? <Skeleton lines={8} /> : <Bench keys={keys} />}
     </>
   );
 }
@@ -42,15 +23,16 @@ export function Playground() {
 const tabClass =
   "rounded-md px-3 py-1.5 text-muted hover:bg-sunken data-[state=active]:bg-wash data-[state=active]:font-medium data-[state=active]:text-accent";
 
+const noKey = "none"; // in the address
+
 // What is tried, and with which key, is in the address.
 function Bench({ keys }: { keys: UsableKey[] }) {
   const search = useSearch({ from: "/console/playground" });
   const navigate = useNavigate();
-  const chosen = chosenKey(keys, search);
+  const chosen = search.key === noKey ? undefined : chosenKey(keys, search);
   const mode = groups.some((g) => g.id === search.mode) ? (search.mode ?? "chat") : "chat";
   const go = (to: { app?: string; key?: string; mode?: string }) =>
     void navigate({ to: "/playground", search: { ...search, ...to }, replace: true });
-  if (!chosen) return null;
   return (
     <Tabs.Root value={mode} onValueChange={(m) => go({ mode: m })} className="flex flex-col gap-4">
       <div className="flex flex-wrap items-end justify-between gap-3">
@@ -69,6 +51,7 @@ function Bench({ keys }: { keys: UsableKey[] }) {
             keys={keys}
             chosen={chosen}
             onChange={(k) => go({ app: k.app.app_id, key: k.key.key_id })}
+            onNone={() => go({ key: noKey })}
           />
         </div>
       </div>

@@ -15,8 +15,20 @@ export function Usage() {
   const apps = useQuery(appsQuery);
   return (
     <Loaded query={apps} lines={8}>
-      {(list) =>
-        list.length === 0 ? (
+      {(list) => (list.length === 0 ? <WithoutApps /> : <UsageOf apps={list} />)}
+    </Loaded>
+  );
+}
+
+// The session and Darwin tokens call without an app.
+function WithoutApps() {
+  const used = useQuery({ ...accountUsage(defaultDays), refetchInterval: freshEveryMs });
+  return (
+    <Loaded query={used} lines={8}>
+      {(usage) =>
+        usage.totals.calls > 0 ? (
+          <UsageOf apps={[]} />
+        ) : (
           <>
             <PageHead title="Usage" />
             <Empty
@@ -31,8 +43,6 @@ export function Usage() {
               A call shows here within a few seconds.
             </Empty>
           </>
-        ) : (
-          <UsageOf apps={list} />
         )
       }
     </Loaded>
