@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/netip"
 
+	"github.com/valyala/fasthttp"
+
 	"modelgate.internal/dataplane/internal/listener"
 )
 
@@ -43,7 +45,7 @@ func (x *exchange) takeBody() error {
 		x.Upload, x.UploadLength = from, length
 		return nil
 	}
-	if x.op.Method != "POST" { // it has no use for a body
+	if x.op.Method == fasthttp.MethodGet || x.op.Method == fasthttp.MethodHead { // it has no use for a body
 		return nil
 	}
 	var err error

@@ -151,3 +151,33 @@ func randomText(size int) string {
 	}
 	return string(b)
 }
+
+// TestABodyIsReadWhateverTheMethod: DELETE has a body too where the contract gives it one.
+func TestABodyIsReadWhateverTheMethod(t *testing.T) {
+	n, server := startNative(t, unlimited)
+	erase := func(body string) string {
+		return strings.Replace(post("/api/v1/enroll", "svc_test_ok", body), "POST", "DELETE", 1)
+	}
+	const body = `{"input_data":{"org_id":"acme","subject_id":"emp-17"}}`
+	for name, request := range map[string]string{
+		"as it is": erase(body),
+		"chunks":   inChunks(erase(body)),
+		"gzip":     coded("gzip", erase(zipped(t, body))),
+		"large":    erase(body[:len(body)-1] + strings.Repeat(" ", 100_000) + "}"),
+		"expected": strings.Replace(erase(body), "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := send(t, n.main, request)
+			answer := string(receive(t, conn, "DELETE"))
+			if name == "expected" && strings.HasPrefix(answer, "HTTP/1.1 100") {
+				answer = string(receive(t, conn, "DELETE"))
+			}
+			if !strings.HasPrefix(answer, "HTTP/1.1 200") || !strings.Contains(answer, `"deleted":true`) {
+				t.Fatalf("got %.600s", answer)
+			}
+			if told := string(<-server.bodies); !strings.Contains(told, `"subject_id":"emp-17"`) {
+				t.Errorf("the server was told %s", told)
+			}
+		})
+	}
+}
