@@ -17,6 +17,11 @@ func JSON(res *fasthttp.Response, body []byte) {
 // requestCodings are the content codings of requests that are read, as a 415 tells (RFC 9110, section 15.5.16).
 const requestCodings = "gzip, identity"
 
+// retrySecondsHeeded is the longest Retry-After that OpenAI's clients wait for. After a longer one they try again at once, in vain. A
+// limit per minute that has just been used up says a second more, being rounded up: it says this to them, and at worst has them wait once
+// more for the rest.
+const retrySecondsHeeded = 60
+
 // Error answers err in a form and returns the status.
 func Error(res *fasthttp.Response, err error, form Form) int {
 	status, body := form.errorOf(err)
@@ -25,6 +30,9 @@ func Error(res *fasthttp.Response, err error, form Form) int {
 	res.SetBodyRaw(body)
 	e := apierr.From(err)
 	if seconds, ok := e.RetrySeconds(); ok {
+		if form == OpenAI && seconds == retrySecondsHeeded+1 {
+			seconds = retrySecondsHeeded
+		}
 		res.Header.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	if form == OpenAI && e.Code == codeQuota {

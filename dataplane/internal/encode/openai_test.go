@@ -111,3 +111,21 @@ func said(text *string) string {
 	}
 	return *text
 }
+
+// TestAMinuteIsWaitedFor: OpenAI's clients take a Retry-After over 60 s for none.
+func TestAMinuteIsWaitedFor(t *testing.T) {
+	for wait, want := range map[time.Duration]map[encode.Form]string{
+		60 * time.Second: {encode.OpenAI: "60", encode.Ours: "60"},
+		61 * time.Second: {encode.OpenAI: "60", encode.Ours: "61"},
+		62 * time.Second: {encode.OpenAI: "62", encode.Ours: "62"},
+		time.Hour:        {encode.OpenAI: "3600", encode.Ours: "3600"},
+	} {
+		for form, want := range want {
+			var res fasthttp.Response
+			encode.Error(&res, apierr.New(apierr.Limited, "Used up.").After(wait), form)
+			if got := string(res.Header.Peek("Retry-After")); got != want {
+				t.Errorf("%s: %s, want %s", wait, got, want)
+			}
+		}
+	}
+}
