@@ -93,7 +93,7 @@ const (
 			AND ($2::UUID IS NULL OR app_id = $2) AND ($3::UUID IS NULL OR id = $3)
 			AND (kind = 'test' OR $2::UUID IS NOT NULL OR $3::UUID IS NOT NULL)
 			AND app_id IN (
-				SELECT a.id FROM apps AS a WHERE a.active AND (a.expires_at IS NULL OR a.expires_at > $4) AND (
+				SELECT a.id FROM apps AS a WHERE a.active AND a.suspended_at IS NULL AND (a.expires_at IS NULL OR a.expires_at > $4) AND (
 					a.org_id IS NULL AND a.developer_id = $1
 					OR ($2::UUID IS NOT NULL OR $3::UUID IS NOT NULL) AND a.org_id IN (
 						SELECT m.org_id FROM org_members AS m WHERE m.developer_id = $1 AND m.role = ANY ($5::TEXT[]))))

@@ -165,6 +165,15 @@ func TestTheKeyOfACallIsOneThatWorks(t *testing.T) {
 	}
 	uses("after revoking the first", second.Value, "", "")
 	uses("the revoked one", "", "", first.ID)
+	if _, err := s.pool.Exec(ctx, suspendApps, []string{test}, micros()); err != nil {
+		t.Fatal(err)
+	}
+	uses("an app that the plan has no room for", "", test, "")
+	uses("its key", "", "", second.ID)
+	uses("nothing else to choose", "", "", "")
+	if _, err := s.pool.Exec(ctx, suspendApps, []string{test}, nil); err != nil {
+		t.Fatal(err)
+	}
 	off := false
 	if _, _, err := a.Update(ctx, d.ID, live, app.Update{Active: &off}); err != nil {
 		t.Fatal(err)
