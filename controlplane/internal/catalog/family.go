@@ -57,7 +57,7 @@ func describe(model string) string {
 	case "Darwin":
 		return "Chat and reasoning: conversation, planning and code."
 	case "Nova":
-		return "Chat and reasoning like Darwin's, by a model of its own. It calls no skills by itself yet; invoke them by their names."
+		return "Chat and reasoning like Darwin's. It calls no skills by itself yet; invoke them by their names."
 	}
 	return ""
 }

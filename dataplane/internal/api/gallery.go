@@ -38,23 +38,34 @@ func nameGalleriesIn(account string, v any, at []any) error {
 	return nil
 }
 
+// nameGallery looks for org_id in any case, since some servers do.
 func nameGallery(account string, object map[string]any, at []any) error {
-	given, ok := object["org_id"]
-	if !ok || given == account {
-		return nil
+	for member, given := range object {
+		if !strings.EqualFold(member, "org_id") || given == account {
+			continue
+		}
+		name, err := within(account, given, append(at, member))
+		if err != nil {
+			return err
+		}
+		object[member] = name
 	}
+	return nil
+}
+
+// within is the name by which servers know the account's gallery of a given name.
+func within(account string, given any, at []any) (string, error) {
 	name, _ := given.(string)
 	if !galleryName(name) {
 		const what = "a gallery has a name of 1 to 128 letters, digits, dots, hyphens and underscores, of which the first is a letter or digit"
 		if len(name) > galleryNameMax {
 			given = name[:galleryNameMax] + "…"
 		}
-		return apierr.Violations(apierr.Item{
-			Type: "value_error", Loc: append(at, "org_id"), Msg: "Value error, " + what, Input: given, Ctx: map[string]any{"error": what},
+		return "", apierr.Violations(apierr.Item{
+			Type: "value_error", Loc: at, Msg: "Value error, " + what, Input: given, Ctx: map[string]any{"error": what},
 		})
 	}
-	object["org_id"] = account + gallerySeparator + name
-	return nil
+	return account + gallerySeparator + name, nil
 }
 
 func galleryName(name string) bool {
@@ -82,7 +93,7 @@ func strip(prefix string, v any) (found bool) {
 	case map[string]any:
 		for name, value := range v {
 			text, ok := value.(string)
-			if rest, inside := strings.CutPrefix(text, prefix); ok && inside && name == "org_id" {
+			if rest, inside := strings.CutPrefix(text, prefix); ok && inside && strings.EqualFold(name, "org_id") {
 				v[name], found = rest, true
 			}
 			found = strip(prefix, value) || found

@@ -14,7 +14,7 @@ func TestAGalleryIsOfItsAccount(t *testing.T) {
 	for _, tt := range []struct{ path, body string }{
 		{"/api/v1/enroll", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/enroll", `{"input_data":{"org_id":"other","org_id":"@",` + image + `}}`}, // the last of two counts
-		{"/api/v1/enroll", `{"input_data":{"org_id":"@","more":{"org_id":"@"},"list":[[{"org_id":"@"}]],` + image + `}}`},
+		{"/api/v1/enroll", `{"input_data":{"org_id":"@","more":{"org_id":"@"},"list":[[{"org_id":"@"}]],"ORG_ID":"@",` + image + `}}`},
 		{"/api/v1/delete_enrollment", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/match", `{"input_data":{"org_id":"@",` + image + `}}`},
 		{"/api/v1/match", `{"org_id":"@","input_data":{"org_id":"@",` + image + `}}`},
@@ -39,7 +39,7 @@ func TestAGalleryIsOfItsAccount(t *testing.T) {
 		for _, org := range []string{"acme", "org_3f7k2m9p", "dev_1", "dev_2", "0.a-b"} {
 			mine, answer := ask("svc_test_ok", org)
 			theirs, other := ask("svc_test_other", org)
-			if want := named("dev_1", org); !strings.Contains(mine, `"org_id":"`+want+`"`) || strings.Count(mine, `"org_id"`) != strings.Count(mine, want) {
+			if want := named("dev_1", org); !strings.Contains(mine, `"org_id":"`+want+`"`) || strings.Count(strings.ToLower(mine), `"org_id"`) != strings.Count(mine, want) {
 				t.Errorf("%s %s: dev_1's server is told %s", tt.path, org, mine)
 			}
 			if want := named("dev_2", org); !strings.Contains(theirs, `"org_id":"`+want+`"`) {

@@ -55,7 +55,7 @@ func (b *Budget) take(h *hold, n int64) error {
 	switch {
 	case h.closed:
 		return call.ErrClientGone
-	case left < 0:
+	case left < 0 || b.held[h.account] == 0 && n > left: // what others hold leaves no room
 		return errNoRoom
 	case b.held[h.account]+n > left:
 		return errShare

@@ -2408,7 +2408,7 @@ export interface paths {
         put?: never;
         /**
          * Who is near the camera
-         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
+         * @description `org_id` names a gallery by 1 to 128 letters, digits, dots, hyphens and underscores. It is within the account of the key: another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["spatialQuery"];
         delete?: never;
@@ -2430,7 +2430,7 @@ export interface paths {
          * Follow people over several cameras
          * @description With a `session_id` the cameras of the views must be calibrated in that scene, else 409: by the developer whose key it is, with
          *     `/dev/playground/multicam-calibrate` in the last 30 days, or by `calibrations` in the body.
-         *     `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
+         *     `org_id` names a gallery by 1 to 128 letters, digits, dots, hyphens and underscores. It is within the account of the key: another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["multicamIdentify"];
         delete?: never;
@@ -2539,12 +2539,12 @@ export interface paths {
         /**
          * Enroll a subject
          * @description Templates are personal data; enroll only with the person's consent.
-         *     `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
+         *     `org_id` names a gallery by 1 to 128 letters, digits, dots, hyphens and underscores. It is within the account of the key: another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["enroll"];
         /**
          * Delete a subject
-         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
+         * @description `org_id` names a gallery by 1 to 128 letters, digits, dots, hyphens and underscores. It is within the account of the key: another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         delete: operations["deleteEnrollment"];
         options?: never;
@@ -2583,7 +2583,7 @@ export interface paths {
         put?: never;
         /**
          * Search an organization's gallery
-         * @description `org_id` is any name: it stands for a gallery within the account of the key, so another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
+         * @description `org_id` names a gallery by 1 to 128 letters, digits, dots, hyphens and underscores. It is within the account of the key: another account that uses the same name has another gallery. The account's own id (of the organization that owns the key's app, else of the developer) names the gallery that `identify` searches.
          */
         post: operations["match"];
         delete?: never;
@@ -4324,8 +4324,9 @@ export interface components {
             /** @description What happened and what to do. */
             message: string;
             /**
-             * @description `invalid_request_error`: 400, 401, 404 of a model, 405, 413 and 431. `request_forbidden`: 403. `not_found_error`: 404 of a path.
-             *     `timeout_error`: 408. `rate_limit_error` and `insufficient_quota`: 429. `server_error`: the others.
+             * @description `invalid_request_error`: 400, 401, 404 of a model, 405, 409, 413, 415, 431 and 505. `request_forbidden`: 403.
+             *     `not_found_error`: 404 of a path. `timeout_error`: 408. `rate_limit_error` and `insufficient_quota`: 429.
+             *     `server_error`: the others.
              */
             type: string;
             /** @description The member of the request that is wrong, `messages[0].role`. */
@@ -7137,6 +7138,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -10322,6 +10324,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -10368,6 +10371,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -10408,6 +10412,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
@@ -10504,6 +10509,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Validation"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["OtherError"];
