@@ -7,5 +7,6 @@
 //
 // A stream token is a JWT that stands for a key for some minutes: [StreamSigner] makes it, [StreamVerifier] reads it on a node,
 // which holds public keys only, and what it says is the digest of the key. The control plane also makes such tokens for itself, for
-// one call of a developer who has chosen no key: they say what they may do, and nobody else sees them. The package keeps no state; everything is safe for concurrent use.
+// one call of a developer who has chosen no key: they say what they may do, and nobody else sees them. The package
+// keeps no state; everything is safe for concurrent use.
 package key

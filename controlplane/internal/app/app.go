@@ -58,7 +58,8 @@ type Update struct {
 }
 
 // Store is what this package asks of storage. developerID is who asks. Things of another developer or organization, and ids
-// that are none, are ErrNoApp, ErrNoKey or ErrNoToken; a role that does not allow it is a 403. Methods that return a version announce what the nodes must know in the same transaction.
+// that are none, are ErrNoApp, ErrNoKey or ErrNoToken; a role that does not allow it is a 403. Methods that return a
+// version announce what the nodes must know in the same transaction.
 type Store interface {
 	// CreateApp returns a 403 when the owner's plan allows no more apps, also when two are created at once, and org.ErrOtherOrg
 	// for an organization that the developer is not in.

@@ -3,8 +3,9 @@
 // A node numbers its records without gaps and sends them in order, as often as it takes until they are acknowledged. One
 // transaction moves the node's number forward and adds the records behind the old number to the rollups, so a record that
 // comes twice, to one replica or to two at once, counts once. An upload of many keys takes several transactions, each of which
-// counts whole records; one that breaks off between them goes on when the node sends it again. A gap is refused with the number that is expected. A record
-// that cannot be counted is kept with the reason, counted as rejected, and does not hold up those behind it.
+// counts whole records; one that breaks off between them goes on when the node sends it again. A gap is refused with
+// the number that is expected. A record that cannot be counted is kept with the reason, counted as rejected, and does
+// not hold up those behind it.
 //
 // The package does not talk HTTP (see nodeapi), does not authenticate (see node) and does not answer questions about usage
 // (see ledger).

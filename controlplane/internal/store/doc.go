@@ -7,6 +7,7 @@
 //
 // All methods are safe for concurrent use. While the database is away they fail within seconds with a 503 that asks the
 // client to come back; connections are made anew by themselves. Every statement is bounded twice: by the context of its caller or
-// its transaction, and by the server's own clock (limits.go), so that nothing goes on there for a caller who has gone. A commit whose outcome is unknown is an
+// its transaction, and by the server's own clock (limits.go), so that nothing goes on there for a caller who has gone.
+// A commit whose outcome is unknown is an
 // [AmbiguousCommitError], also a 503, and never retried here.
 package store

@@ -22,8 +22,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the schema up to date. A file of new tables is a transaction, so a process that dies leaves it undone. Any number of processes may call it at once: one does the work, the others wait.
-// The lock is a row with a lease, so a process that dies while it migrates is waited for no longer than that.
+// Migrate brings the schema up to date. A file of new tables is a transaction, so a process that dies leaves it undone.
+// Any number of processes may call it at once: one does the work, the others wait. The lock is a row with a lease, so a
+// process that dies while it migrates is waited for no longer than that.
 func (s *Store) Migrate(ctx context.Context) error {
 	locker, err := lock.NewPostgresTableLocker(
 		lock.WithTableLockTimeout(500*time.Millisecond, 600), // five minutes in all

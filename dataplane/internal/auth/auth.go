@@ -101,9 +101,9 @@ func (a *Auth) Close() {
 	a.tokens.Close()
 }
 
-// Authenticate returns the caller of a key text, or of a stream token: that of the key it stands for. Errors are *apierr.Error: 401 for a text that is missing, malformed, unknown,
-// revoked or expired, 503 when the index cannot be read. A caller stays as it is for the length of a call, except that its
-// Revoked ends. The text is not kept.
+// Authenticate returns the caller of a key text, or of a stream token: that of the key it stands for. Errors are
+// *apierr.Error: 401 for a text that is missing, malformed, unknown, revoked or expired, 503 when the index cannot be
+// read. A caller stays as it is for the length of a call, except that its Revoked ends. The text is not kept.
 func (a *Auth) Authenticate(_ context.Context, text []byte, now time.Time) (*call.Caller, error) {
 	if len(text) == 0 {
 		return nil, ErrMissing

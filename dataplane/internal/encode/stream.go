@@ -17,8 +17,9 @@ type Streams struct{ buffers sse.Buffers }
 // NewStreams returns an encoder.
 func NewStreams() *Streams { return &Streams{} }
 
-// Answer answers 200 with a stream, whose failure is told in a form. It calls ended exactly once when the stream is over and before the terminal event is
-// sent, whatever happens; until then running, unless it is nil, is told what the client was sent; the outcome's Err is the answer that the error event stands for. The stream is closed by then.
+// Answer answers 200 with a stream, whose failure is told in a form. It calls ended exactly once when the stream is
+// over and before the terminal event is sent, whatever happens; until then running, unless it is nil, is told what the
+// client was sent; the outcome's Err is the answer that the error event stands for. The stream is closed by then.
 func (e *Streams) Answer(res *fasthttp.Response, s call.Stream, form Form, running call.Running, ended func(*call.Outcome)) {
 	res.Header.SetContentType("text/event-stream")
 	res.Header.Set("Cache-Control", "no-cache")

@@ -11,10 +11,11 @@
 //
 // An attempt asks for a member. Members are sorted by what stands against them: nothing; a probe is due; all of its
 // concurrency is in use; it asked for quiet by Retry-After; its health check fails; its breaker is open. A due probe takes
-// the first attempt of one call; a further opinion about an open breaker is asked for only where no other member can serve. Otherwise the policy chooses among those that nothing stands against and that this call did
-// not try yet, then among the tried ones after a back-off. If there is none, the call waits in the pool's queue for a member
-// that is full or resting, unless nothing can come in time: the wait would outlast the context's deadline or the queue's
-// longest wait, or the queue is full. The queue is served strictly in order of arrival, and nobody overtakes it.
+// the first attempt of one call; a further opinion about an open breaker is asked for only where no other member can
+// serve. Otherwise the policy chooses among those that nothing stands against and that this call did not try yet, then
+// among the tried ones after a back-off. If there is none, the call waits in the pool's queue for a member that is full
+// or resting, unless nothing can come in time: the wait would outlast the context's deadline or the queue's longest
+// wait, or the queue is full. The queue is served strictly in order of arrival, and nobody overtakes it.
 //
 // Panic mode: when health checks fail on every member that is left, the check is more likely wrong than every server, so the
 // call goes to the least bad one, as if it were well. When all breakers are open the evidence is the calls themselves, so the
@@ -23,10 +24,12 @@
 //
 // Failures are told apart by [ClassOf]. Connect errors, 429 and 5xx are tried again within the pool, and so is, but only at another
 // member, what the same one would answer again: that it refuses the gateway's credential or does not know the model, or that
-// this node may open no more connections to it. Who gave the same call two errors is not asked by it again. Time-outs, invalid answers and answers that broke off, be it inside their
-// head, are not, because the server may have done the work and somebody pays for it twice, but a fallback may be configured
-// for them. Nothing is tried again after the first event of a stream, and a call whose context ended is not tried at all. A stream that was silent until the gateway began to send keep-alive comments, and then failed without an event, is
-// still before its first event: it is tried again from within Relay.
+// this node may open no more connections to it. Who gave the same call two errors is not asked by it again. Time-outs,
+// invalid answers and answers that broke off, be it inside their head, are not, because the server may have done the
+// work and somebody pays for it twice, but a fallback may be configured for them. Nothing is tried again after the
+// first event of a stream, and a call whose context ended is not tried at all. A stream that was silent until the
+// gateway began to send keep-alive comments, and then failed without an event, is still before its first event: it is
+// tried again from within Relay.
 //
 // The retry budget (Finagle's RetryBudget) is a credit: each call pays in BudgetPercent of an attempt, up to
 // [budgetCreditMax] attempts, and MinPerSecond attempts a second are free. Further attempts at most take out what is there.
@@ -42,8 +45,9 @@
 // DESIGN.md says which failures count for what, and why. Results of
 // calls that began before the breaker's last change are not counted, nor is what a caller can bring about with a server that
 // is well: a tool call where no tools were offered, an answer that is too large. A 429 is no failure: its Retry-After keeps the member
-// out for that long, at most [restMax], or for [restDefault] if it has none. So does the Retry-After of a 5xx. Latency is a peak EWMA (Finagle's): a slow answer
-// counts at once, fast ones wear it down over [latencyMemory], and a failure counts as slow. Whole answers and first events are kept apart.
+// out for that long, at most [restMax], or for [restDefault] if it has none. So does the Retry-After of a 5xx. Latency
+// is a peak EWMA (Finagle's): a slow answer counts at once, fast ones wear it down over [latencyMemory], and a failure
+// counts as slow. Whole answers and first events are kept apart.
 //
 // # Concurrency
 //

@@ -15,7 +15,8 @@ import (
 
 // Raw is a chat that is put, and answered, in the words of OpenAI's chat completions. The request's members are passed on as
 // they are, behind the upstream's own name of the model. Of the answer its choices are, tool calls included, which get ids
-// where the server gives none, while what stands around them is written anew: it would tell of the upstream. Literals are JSON string literals with their quotes.
+// where the server gives none, while what stands around them is written anew: it would tell of the upstream. Literals
+// are JSON string literals with their quotes.
 type Raw struct {
 	Fields    []byte   // members of the request's object but model, stream and stream_options: `"messages":[...],"seed":1`
 	Model     []byte   // literal: the model's name in the answer
