@@ -58,7 +58,7 @@ type Config struct {
 
 	ConnsMax         int    `conf:"conns_max" yaml:"conns_max" default:"20000" help:"open connections of clients"`
 	UpstreamConnsMax int    `conf:"upstream_conns_max" yaml:"upstream_conns_max" default:"10000" help:"connections to one upstream"`
-	BodyMemory       string `conf:"body_memory" yaml:"body_memory" default:"512MiB" help:"memory for large request bodies, at least 64MiB; one account gets half of it at most, less when others need some"`
+	BodyMemory       string `conf:"body_memory" yaml:"body_memory" default:"512MiB" help:"memory for large request bodies, at least 64MiB; one account gets half of it at most, less when others need some. The node needs up to four times as much memory"`
 	GOMEMLIMIT       string `conf:"gomemlimit" yaml:"gomemlimit" help:"memory limit of the process, for instance 750MiB: about three quarters of the container's; collects less often until then"`
 
 	LogLevel  string `conf:"log_level" yaml:"log_level" default:"info" help:"debug, info, warn or error"`
