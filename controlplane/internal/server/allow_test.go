@@ -39,6 +39,8 @@ func TestAllowIsWhatAnswers(t *testing.T) {
 			allow := w.Header().Get("Allow")
 			nothing := w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "nothing at this address")
 			switch {
+			case nothing && len(documented[path]) > 0:
+				t.Errorf("%s %s: 404, and the contract has %v", method, path, documented[path])
 			case w.Code == http.StatusMethodNotAllowed:
 				if want := documented[path]; !same(strings.Split(allow, ", "), want) {
 					t.Errorf("%s %s: Allow is %q, the contract has %v", method, path, allow, want)

@@ -61,30 +61,34 @@ func (s *server) serve(w *answer, r *http.Request, l *line) {
 	if openToPages(w, r) {
 		return
 	}
-	h, pattern := s.mux.Handler(r)
-	if pattern != "" {
+	if s.answers(r) {
 		s.mux.ServeHTTP(w, r)
 		return
 	}
-	probe := &answer{ResponseWriter: discard{http.Header{}}} // the mux knows which it is, but says so in plain text
-	h.ServeHTTP(probe, r)
 	err := apierr.New(apierr.NotFound, "There is nothing at this address.")
-	if allow := s.possible(r, probe.Header().Get("Allow")); allow != "" {
+	if allow := s.possible(r); allow != "" {
 		w.Header().Set("Allow", allow)
 		err = apierr.New(apierr.NotAllowed, fmt.Sprintf("%s is not possible here. Possible: %s.", r.Method, allow))
 	}
 	writeError(w, err)
 }
 
-// possible are those of the methods that the mux allows which have something to answer at the address. The files beside the portal's
-// page are read at a pattern that every address below /dev/ fits.
-func (s *server) possible(r *http.Request, allow string) string {
+// answers reports whether there is something at the address for the method. The files beside the portal's page are read at a pattern that
+// every address below /dev/ fits.
+func (s *server) answers(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return pattern != "" && (pattern != filePattern || s.file(strings.TrimPrefix(r.URL.Path, "/dev/")))
+}
+
+// possible are the methods for which there is something at the address, as the header Allow has them.
+func (s *server) possible(r *http.Request) string {
 	var methods []string
-	for method := range strings.SplitSeq(allow, ", ") {
+	for _, method := range []string{
+		http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut,
+	} {
 		at := *r
 		at.Method = method
-		_, pattern := s.mux.Handler(&at)
-		if pattern != "" && (pattern != filePattern || s.file(strings.TrimPrefix(r.URL.Path, "/dev/"))) {
+		if s.answers(&at) {
 			methods = append(methods, method)
 		}
 	}
@@ -252,10 +256,3 @@ func (a *answer) Write(b []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// discard is a ResponseWriter for an answer that nobody gets.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d discard) WriteHeader(int)             {}
