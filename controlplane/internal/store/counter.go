@@ -39,10 +39,17 @@ func (s *Store) Count(ctx context.Context, name string, reserved []string, place
 
 // raise runs a statement that adds to one row, which many may do at once. They must wait for each other instead of colliding:
 // PostgreSQL lets them with read committed isolation, which is not its default everywhere; CockroachDB repeats a single
-// statement by itself.
+// statement by itself. What it added is unknown when the connection breaks, so that is not tried again.
 func (s *Store) raise(ctx context.Context, sql string, args ...any) (countRow, error) {
 	if s.cockroach {
-		return one[countRow](ctx, s.pool, sql, args...)
+		return settled(ctx, collided, func(ctx context.Context) (countRow, error) {
+			if err := checkText(args); err != nil {
+				return countRow{}, err
+			}
+			return query(ctx, s.pool, func(r pgx.Rows) (countRow, error) {
+				return pgx.CollectExactlyOneRow(r, pgx.RowToStructByName[countRow])
+			}, sql, args)
+		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()

@@ -5,13 +5,14 @@ import "time"
 // Bounds of the way to the database.
 const (
 	ConnectTimeout   = 2 * time.Second      // to open a connection
+	PingTimeout      = time.Second          // for a connection that was idle to show that its server lives; else another is used
 	QueryTimeout     = 5 * time.Second      // for a statement outside of a transaction
 	TxTimeout        = 10 * time.Second     // for a transaction with its restarts
 	StatementTimeout = TxTimeout            // for a statement, by the server's own clock; migrations have no bound
 	IdleInTxTimeout  = TxTimeout            // for a pause within a transaction, by the server's own clock
-	TxAttemptsMax    = 25                   // transactions that one piece of work gets while it keeps colliding with others
+	TxAttemptsMax    = 25                   // transactions that one piece of work gets while it keeps colliding with others or losing its connection
 	TxRestartsMax    = 3                    // further runs within each of them, without a pause; CockroachDB only
-	ReadAttemptsMax  = 5                    // runs of a single statement that keeps colliding
+	ReadAttemptsMax  = 5                    // runs of a single statement that keeps colliding or losing its connection
 	TxBackoffMin     = 2 * time.Millisecond // pause before the second run; doubles
 	TxBackoffMax     = 200 * time.Millisecond
 	RetryAfter       = 2 * time.Second // what callers are told while the database is away

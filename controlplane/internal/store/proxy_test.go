@@ -10,10 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"modelgate.internal/controlplane/internal/plan"
 	"modelgate.internal/shared/apierr"
 	"modelgate.internal/shared/testkit"
 )
@@ -40,6 +44,7 @@ type proxy struct {
 	fault fault
 	left  int // commits that it is done to
 	hits  int
+	open  map[net.Conn]chan struct{} // ends of clients, and what is closed when their server hangs
 }
 
 // newProxy returns a proxy of the database at dbURL and an address that leads through it.
@@ -49,7 +54,7 @@ func newProxy(t *testing.T, dbURL string) (p *proxy, through string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &proxy{t: t, commit: "commit", rollback: "rollback"}
+	p = &proxy{t: t, commit: "commit", rollback: "rollback", open: map[net.Conn]chan struct{}{}}
 	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -79,6 +84,40 @@ func (p *proxy) arm(f fault, commits int) {
 	p.fault, p.left, p.hits = f, commits, 0
 }
 
+// sever ends all connections of now, as the death of a server does.
+func (p *proxy) sever() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for client := range p.open {
+		_ = client.Close()
+	}
+}
+
+// hang lets nothing pass on all connections of now, and leaves them open.
+func (p *proxy) hang() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for client, hung := range p.open {
+		close(hung)
+		p.t.Cleanup(func() { _ = client.Close() }) // or the store waits for it at its end
+	}
+}
+
+// enter notes a connection and returns what is closed when its server hangs.
+func (p *proxy) enter(client net.Conn) <-chan struct{} {
+	hung := make(chan struct{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[client] = hung
+	return hung
+}
+
+func (p *proxy) leave(client net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, client)
+}
+
 // next is what is done to a commit, "" for nothing.
 func (p *proxy) next() fault {
 	p.mu.Lock()
@@ -101,6 +140,8 @@ func (p *proxy) hit() int {
 // reads the server's what to do with the answer to a commit, which nothing else can overtake: a client waits for it.
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
+	hung := p.enter(client)
+	defer p.leave(client)
 	server, err := (&net.Dialer{}).DialContext(context.WithoutCancel(p.t.Context()), p.network, p.address)
 	if err != nil {
 		p.t.Error(err)
@@ -132,6 +173,11 @@ func (p *proxy) serve(client net.Conn) {
 		m, err := backend.Receive()
 		if err != nil {
 			return
+		}
+		select {
+		case <-hung:
+			continue // until the client gives up
+		default:
 		}
 		if q, ok := m.(*pgproto3.Query); ok && strings.EqualFold(q.String, p.commit) {
 			switch f := p.next(); f {
@@ -238,6 +284,88 @@ func TestCommitsThatGoWrongOnTheWire(t *testing.T) {
 				t.Errorf("%s: added %v; told %v", lostCommit, got, err)
 			}
 		})
+	}
+}
+
+// TestAConnectionThatBreaksIsReplaced takes away what a pool holds, as the death of one server of a cluster does. Whoever comes next must
+// not hear of it.
+func TestAConnectionThatBreaksIsReplaced(t *testing.T) {
+	dbURL := testkit.Database(t)
+	direct := openAt(t, dbURL)
+	d := developer(t, direct, plan.Free)
+	p, through := newProxy(t, dbURL)
+	s, err := Open(t.Context(), through, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	uses := map[string]func() error{
+		"a statement": func() error { _, err := s.Apps(t.Context(), d.ID); return err },
+		"a transaction": func() error {
+			return s.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, "SELECT 1")
+				return err
+			})
+		},
+		"a snapshot": func() error {
+			return s.Snapshot(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, "SELECT 1")
+				return err
+			})
+		},
+		"the look at the version": func() error { _, err := s.Cursor(t.Context()); return err },
+	}
+	for _, what := range slices.Sorted(maps.Keys(uses)) {
+		t.Run(what, func(t *testing.T) {
+			hold(t, s)
+			p.sever()
+			if err := uses[what](); err != nil {
+				t.Errorf("the connections ended: %v", err)
+			}
+		})
+	}
+	t.Run("within a transaction", func(t *testing.T) {
+		hold(t, s)
+		runs := 0
+		err := s.Tx(t.Context(), "test", func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "SELECT 1"); err != nil {
+				return err
+			}
+			if runs++; runs == 1 {
+				p.sever()
+			}
+			_, err := tx.Exec(ctx, "SELECT 2")
+			return err
+		})
+		if err != nil || runs != 2 {
+			t.Errorf("run %d times: %v", runs, err)
+		}
+	})
+	t.Run("a server that hangs", func(t *testing.T) {
+		hold(t, s)
+		p.hang()
+		time.Sleep(1100 * time.Millisecond) // a pool asks whether a connection lives when it was idle for a second
+		if err := uses["a statement"](); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// hold fills a pool with three connections that are idle.
+func hold(t *testing.T, s *Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), TxTimeout)
+	defer cancel()
+	var held []*pgxpool.Conn
+	for range 3 {
+		c, err := s.pool.Acquire(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	for _, c := range held {
+		c.Release()
 	}
 }
 

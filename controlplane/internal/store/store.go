@@ -48,6 +48,7 @@ func OpenTraced(ctx context.Context, url string, log *slog.Logger, tracer pgx.Qu
 		return nil, errors.New("open the database: the address is not of the form postgres://user:password@host:port/database")
 	}
 	cfg.ConnConfig.ConnectTimeout = ConnectTimeout
+	cfg.PingTimeout = PingTimeout
 	cfg.ConnConfig.RuntimeParams["application_name"] = "modelgate-controlplane"
 	for name, bound := range map[string]time.Duration{statementBound: StatementTimeout, idleBound: IdleInTxTimeout} {
 		if cfg.ConnConfig.RuntimeParams[name] == "" { // the address may say otherwise
@@ -126,7 +127,7 @@ func collect[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, erro
 	if _, inTx := q.(pgx.Tx); inTx {
 		return query(ctx, q, read, sql, args)
 	}
-	return settled(ctx, func(ctx context.Context) (R, error) {
+	return settled(ctx, passing, func(ctx context.Context) (R, error) {
 		if err := checkText(args); err != nil {
 			var none R
 			return none, err
@@ -137,16 +138,17 @@ func collect[R any](ctx context.Context, q querier, read func(pgx.Rows) (R, erro
 
 // alone executes a statement that needs no transaction around it and does no harm when it is executed twice.
 func (s *Store) alone(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return settled(ctx, func(ctx context.Context) (pgconn.CommandTag, error) { return s.pool.Exec(ctx, sql, args...) })
+	return settled(ctx, passing, func(ctx context.Context) (pgconn.CommandTag, error) { return s.pool.Exec(ctx, sql, args...) })
 }
 
-// settled runs a statement outside of a transaction, within QueryTimeout. Isolation that is serializable lets it collide even when it
-// only reads; then it is run again.
-func settled[R any](ctx context.Context, run func(ctx context.Context) (R, error)) (R, error) {
+// settled runs a statement outside of a transaction, within QueryTimeout, and again while again says so of its error. Isolation that is
+// serializable lets it collide even when it only reads. What only reads, or does no harm when it is executed twice, may also be run again
+// when its connection broke: [passing].
+func settled[R any](ctx context.Context, again func(error) bool, run func(ctx context.Context) (R, error)) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()
 	result, err := run(ctx)
-	for n, backoff := 1, TxBackoffMin; n < ReadAttemptsMax && collided(err) && pause(ctx, backoff); n++ {
+	for n, backoff := 1, TxBackoffMin; n < ReadAttemptsMax && again(err) && pause(ctx, backoff); n++ {
 		result, err = run(ctx)
 		backoff = min(2*backoff, TxBackoffMax)
 	}

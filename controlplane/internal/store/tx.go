@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"time"
 
@@ -33,8 +34,8 @@ var serializable = pgx.TxOptions{IsoLevel: pgx.Serializable}
 var errTwice = errors.New("run twice")
 
 // Tx runs fn in a serializable transaction and commits it. A transaction that collides with another one is run again as a
-// whole, so fn may run any number of times and touches nothing but tx. Its statements take fn's own context, which ends after
-// TxTimeout. The name is for error messages.
+// whole, and so is one whose connection broke before its commit: in a cluster another server takes it. So fn may run any number of times
+// and touches nothing but tx. Its statements take fn's own context, which ends after TxTimeout. The name is for error messages.
 //
 // The error is fn's own, wrapped; an [*AmbiguousCommitError]; or a 503 *apierr.Error when the database is away or the
 // transaction kept colliding.
@@ -95,19 +96,19 @@ func (s *Store) discard(ctx context.Context, fn func(ctx context.Context, tx pgx
 // work is what is done in a transaction.
 type work = func(ctx context.Context, tx pgx.Tx) error
 
-// restart runs fn until it does not collide: in a new transaction, after a pause that grows.
+// restart runs fn until it neither collides nor loses its connection: in a new transaction, after a pause that grows.
 func restart(ctx context.Context, run func(ctx context.Context, fn work) error, fn work) error {
 	backoff := TxBackoffMin
 	for attempt := 1; ; attempt++ {
 		err := run(ctx, fn)
-		if err == nil || !collided(err) {
+		if err == nil || !passing(err) {
 			return err
 		}
 		if attempt == TxAttemptsMax {
-			return &collisionError{attempt, err}
+			return &restartError{attempt, err}
 		}
 		if !pause(ctx, backoff) {
-			return &collisionError{attempt, errors.Join(ctx.Err(), err)}
+			return &restartError{attempt, errors.Join(ctx.Err(), err)}
 		}
 		backoff = min(2*backoff, TxBackoffMax)
 	}
@@ -156,17 +157,17 @@ func (b beginner) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, e
 	return tx, nil
 }
 
-// collisionError says that a transaction kept colliding with others.
-type collisionError struct {
+// restartError says that a transaction kept colliding with others, or losing its connection.
+type restartError struct {
 	attempts int
 	cause    error
 }
 
-func (e *collisionError) Error() string {
-	return fmt.Sprintf("collided with other transactions %d times: %v", e.attempts, e.cause)
+func (e *restartError) Error() string {
+	return fmt.Sprintf("run %d times without success: %v", e.attempts, e.cause)
 }
 
-func (e *collisionError) Unwrap() error { return e.cause }
+func (e *restartError) Unwrap() error { return e.cause }
 
 // attempt is for PostgreSQL, where a restart needs a new transaction: it keeps its snapshot within one.
 func (s *Store) attempt(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
@@ -209,6 +210,27 @@ const (
 	codeNotSupported      = "0A000"
 	codeCanceled          = "57014"
 )
+
+// passing reports whether err is gone if the work is done again, and says that it was not done.
+func passing(err error) bool {
+	if _, ok := errors.AsType[*AmbiguousCommitError](err); ok {
+		return false
+	}
+	return collided(err) || severed(err)
+}
+
+// severed reports whether a connection ended under a statement, which may find another one: the server may have died, and in a
+// cluster others live. A connection that could not be opened is another matter: all servers were tried.
+func severed(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Severity == "FATAL" && strings.HasPrefix(e.Code, "57P") // the server is going, and says so
+	}
+	_, network := errors.AsType[*net.OpError](err)
+	return broken(err) || network && !pgconn.Timeout(err)
+}
 
 // collided reports whether err is gone if the transaction runs again.
 func collided(err error) bool {
