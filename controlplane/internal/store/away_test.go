@@ -71,6 +71,25 @@ func bothWays(t *testing.T, s *Store, test func(t *testing.T)) {
 	}
 }
 
+// TestAPeerOfTheServerDies tells of the death of another server than the one that is asked, in CockroachDB's words.
+func TestAPeerOfTheServerDies(t *testing.T) {
+	s := open(t)
+	const said = "rpc error: code = Unavailable desc = error reading from server: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"
+	bothWays(t, s, func(t *testing.T) {
+		fn, runs := failing(codeUncategorized, said, 2)
+		if err := s.Tx(t.Context(), "test", fn); err != nil || *runs != 3 {
+			t.Errorf("%d runs: %v", *runs, err)
+		}
+	})
+	told := apierr.From(away(&pgconn.PgError{Severity: "ERROR", Code: codeUncategorized, Message: said}))
+	if told.Kind != apierr.Unavailable || told.RetryAfter == 0 {
+		t.Errorf("told %v", told)
+	}
+	if other := apierr.From(away(&pgconn.PgError{Severity: "ERROR", Code: codeUncategorized, Message: "unknown function"})); other.Kind != apierr.Internal {
+		t.Errorf("another error without a code: told %v", other)
+	}
+}
+
 func TestATransactionThatKeepsCollidingIsGivenUp(t *testing.T) {
 	s := open(t)
 	bothWays(t, s, func(t *testing.T) {

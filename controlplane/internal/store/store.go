@@ -206,7 +206,7 @@ func away(err error) error {
 
 // serverAway reports whether the server itself says that it cannot serve now, or gave a statement up.
 func serverAway(e *pgconn.PgError) bool {
-	if e.Severity == "FATAL" || e.Severity == "PANIC" || e.Code == codeCanceled || e.Code == codeCompletionUnknown {
+	if e.Severity == "FATAL" || e.Severity == "PANIC" || e.Code == codeCanceled || e.Code == codeCompletionUnknown || peerAway(e) {
 		return true
 	}
 	for _, class := range []string{

@@ -209,6 +209,7 @@ const (
 	codeNoTable           = "42P01"
 	codeNotSupported      = "0A000"
 	codeCanceled          = "57014"
+	codeUncategorized     = "XXUUU"
 )
 
 // passing reports whether err is gone if the work is done again, and says that it was not done.
@@ -226,10 +227,15 @@ func severed(err error) bool {
 		return false
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Severity == "FATAL" && strings.HasPrefix(e.Code, "57P") // the server is going, and says so
+		return e.Severity == "FATAL" && strings.HasPrefix(e.Code, "57P") || peerAway(e) // the server is going, and says so
 	}
 	_, network := errors.AsType[*net.OpError](err)
 	return broken(err) || network && !pgconn.Timeout(err)
+}
+
+// peerAway reports whether the server that was asked, one of CockroachDB's, lost another one that it asked itself. It has no code for that.
+func peerAway(e *pgconn.PgError) bool {
+	return e.Code == codeUncategorized && strings.Contains(e.Message, "rpc error: code = Unavailable")
 }
 
 // collided reports whether err is gone if the transaction runs again.
