@@ -15,5 +15,5 @@
 // how many kills there are (`make crash KILLS=200`); the default is short, for go test. CRASH_SABOTAGE=double has the tap deliver
 // an upload under a second name, as if ingest did not recognize it, and CRASH_SABOTAGE=lose has it answer all of one
 // incarnation itself: with either the run must fail. (It does not fail for one upload that is answered and not stored: the node sends
-// that again when it hears of the gap.)
+// that again when it hears of the gap.) A database that DATABASE_URL names is left alone.
 package crash

@@ -6,8 +6,9 @@
 // in the transaction that makes it true (announce.go), so that there is no state between "done" and "published".
 //
 // All methods are safe for concurrent use. While the database is away they fail within seconds with a 503 that asks the
-// client to come back; connections are made anew by themselves. Every statement is bounded twice: by the context of its caller or
-// its transaction, and by the server's own clock (limits.go), so that nothing goes on there for a caller who has gone.
-// A commit whose outcome is unknown is an
+// client to come back; connections are made anew by themselves. When only the server of one connection dies, what it had
+// not committed is done again with another server of the address. Every statement is bounded twice: by the context of its
+// caller or its transaction, and by the server's own clock (limits.go), so that nothing goes on there for a caller who has
+// gone. A commit whose outcome is unknown is an
 // [AmbiguousCommitError], also a 503, and never retried here.
 package store
